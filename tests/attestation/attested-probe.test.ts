@@ -30,7 +30,7 @@ import {
 } from "../../src/verify/hardware/checks/check-attestations.ts";
 import type { Plan } from "../../src/verify/hardware/plan/probe-plan.ts";
 import { type Expectations, verifyEvidence } from "../../src/verify/hardware/verify.ts";
-import { verifyJobRounds } from "../../src/verify/methods/verify-job-rounds.ts";
+import { verifyJobRounds } from "../../src/verify/work/verify-job-rounds.ts";
 import { isDeep, scaled, seed } from "../fuzz.test-kit.ts";
 import { SIGNER } from "../toy/probe-toy.ts";
 import { changed, type Random, randomFrom } from "./random-change.test-kit.ts";

@@ -13,7 +13,7 @@ import { runCommand } from "../../src/cli/run-command.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
 import { nodeSignatures } from "../../src/platform/node-signatures.ts";
 import { attestation } from "../../src/store/sample-rows.test-kit.ts";
-import { verifyJobRounds } from "../../src/verify/methods/verify-job-rounds.ts";
+import { verifyJobRounds } from "../../src/verify/work/verify-job-rounds.ts";
 import { createToyHost, mintedBundle, TOY_GUEST, type ToyHost, toyCard } from "../attestation/toy/toy-host.test-kit.ts";
 import { isDeep } from "../fuzz.test-kit.ts";
 import { eventually, signerOf } from "../validator/toy-agent.test-kit.ts";

@@ -9,7 +9,7 @@ import { safeText } from "../../protocol/bytes/safe-text.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import type { AttestedLevel } from "../../protocol/probe/verdict.ts";
 import type { GuestRule } from "../../verify/attestation/guest-rules.ts";
-import { type JobAttestation, verifyJobRounds } from "../../verify/methods/verify-job-rounds.ts";
+import { type JobAttestation, verifyJobRounds } from "../../verify/work/verify-job-rounds.ts";
 import type { Paint } from "../print/paint.ts";
 
 export interface SignedPart {

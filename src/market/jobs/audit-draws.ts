@@ -4,6 +4,7 @@
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { JobAudit, JobMethod, JobPart } from "../../protocol/network/job.ts";
 import { drawHash } from "../../protocol/network/job-offer.ts";
+import { methodOf } from "../../verify/methods/methods.ts";
 import { type Candidate, drawFrom, drawSeed, drawWindows, listHash, NO_BLOCK, secretCommitment } from "./draw.ts";
 import { partRange } from "./job-rules.ts";
 
@@ -175,7 +176,7 @@ class Audit {
 		const { count } = partRange(this.bounds, part);
 		const isWhole = (one: JobAudit) => one.first === 0 && one.count === count;
 		// What is run again whole is more than any draw asks for.
-		if (method.name !== "sampled" || audits.some(isWhole)) return;
+		if (!methodOf(method).drawsWindows || audits.some(isWhole)) return;
 		if (audits.length === 0) {
 			if (state === "paid") this.notes.add(`part ${part} was paid without evidence, after its full window`);
 			return;

@@ -1,6 +1,7 @@
 // What a lie in a job costs and what it brings, docs/jobs.md §9. Pure, in exact integers: micro-units and
 // ppm. Letters as there: C what the work costs, R reward, B bond, f share skipped, p chance of a re-run.
 import type { JobMethod } from "../../protocol/network/job.ts";
+import { methodOf } from "../../verify/methods/methods.ts";
 import type { Params } from "../params.ts";
 
 const PPM = 1_000_000;
@@ -9,29 +10,16 @@ const share = (value: number, ppm: number): number => Number((BigInt(value) * Bi
 const shareUp = (value: number, ppm: number): number =>
 	Number((BigInt(value) * BigInt(ppm) + BigInt(PPM - 1)) / BigInt(PPM));
 
-/**
- * Only what is run again by chance finds a lie. Of attested jobs: the lie of one who broke the guest's
- * hardware, for others have none to tell.
- */
-const isByChance = (name: JobMethod["name"]): boolean => name === "optimistic" || name === "attested";
-
-/** Chance, from 0 to 1, that at least one window of `count` is among the skipped share of all. */
-export function chanceOfSkip({ name, count }: JobMethod, skipped: number, auditPpm: number): number {
-	if (skipped <= 0) return 0;
-	if (name === "redundant" || name === "zk") return 1;
-	if (isByChance(name)) return auditPpm / PPM;
-	return 1 - (1 - Math.min(1, skipped)) ** count;
-}
+/** Chance, from 0 to 1, that a provider is found which skips this share of the work. */
+export const chanceOfSkip = (method: JobMethod, skipped: number, auditPpm: number): number =>
+	skipped <= 0 ? 0 : methodOf(method).chanceOfSkip(method.count, skipped, auditPpm / PPM);
 
 /**
  * Chance that one false segment in the middle is found. `perWindow`: segments of a window; `segments`: of the
  * part.
  */
-export function chanceOfOne({ name, count }: JobMethod, perWindow: number, segments: number, auditPpm: number): number {
-	if (name === "redundant" || name === "zk") return 1;
-	if (isByChance(name)) return auditPpm / PPM;
-	return Math.min(1, (count * perWindow) / segments);
-}
+export const chanceOfOne = (method: JobMethod, perWindow: number, segments: number, auditPpm: number): number =>
+	methodOf(method).chanceOfOne(method.count, perWindow, segments, auditPpm / PPM);
 
 /**
  * How often parts of an optimistic job are run again, in ppm: at first `jobAuditPpm`; after v ≥ 10 checked
@@ -61,10 +49,10 @@ export function bondMicros(
 	{ rewardMicros, auditMicros, gasMicros, convictions }: BondInput,
 	{ jobAuditPpm, jobGasMarginPpm }: Pick<Params, "jobAuditPpm" | "jobGasMarginPpm">,
 ): number {
-	const audits = method.name === "zk" ? 0 : 4 * auditMicros;
+	const { driver, isFoundBySize } = methodOf(method);
+	const audits = driver === "proofs" ? 0 : 4 * auditMicros;
 	const harm = Math.max(Math.ceil(rewardMicros / 2), audits + shareUp(gasMicros, jobGasMarginPpm), 1);
-	const isFound = method.name === "sampled" || method.name === "zk";
-	const deterrent = isFound ? 0 : Math.ceil((rewardMicros * PPM) / jobAuditPpm) - rewardMicros;
+	const deterrent = isFoundBySize ? 0 : Math.ceil((rewardMicros * PPM) / jobAuditPpm) - rewardMicros;
 	return Math.max(harm, deterrent) * 2 ** Math.min(convictions, 8);
 }
 

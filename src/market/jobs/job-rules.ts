@@ -6,6 +6,7 @@
 // window. A proof of fraud kills a claim under every method until it is paid. Nobody has a veto.
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { JobAudit, JobPart, JobRecord, JobTerms, PartState } from "../../protocol/network/job.ts";
+import { methodOf } from "../../verify/methods/methods.ts";
 import type { Params } from "../params.ts";
 
 function newPart(part: number): JobPart {
@@ -172,8 +173,7 @@ export function claim(job: JobRecord, number: number, hash: string, nowMs: numbe
 	if (nowMs > part.untilMs) throw stateBad(part, "claim", "its time is over");
 	if (!part.isAlone && !stands(job, part)) throw stateBad(part, "claim", "what it was built on fell");
 	const { count } = partRange(job.terms, number);
-	// What is paid by proof has a second window to be proven in.
-	const untilMs = nowMs + (job.terms.method.name === "zk" ? 2 : 1) * job.terms.windowMs;
+	const untilMs = nowMs + methodOf(job.terms.method).windowsToClaim * job.terms.windowMs;
 	return withPart(job, { ...part, state: "claimed", claim: hash, claimedAtMs: nowMs, done: count, untilMs });
 }
 

@@ -13,34 +13,31 @@ export const tokensText = (micros: number): string => `${(micros / MICROS).toFix
 const spanText = (ms: number): string => (ms < 90_000 ? `${ms / 1000} s` : wholeSpan(ms));
 
 /** What follows "the host": "proved 1.00 GiB of memory, and the job takes 2.00 GiB: 1.00 GiB too little". */
-export function missText({ why, has, wants }: Miss, method: JobMethod["name"]): string {
-	switch (why) {
-		case "method":
-			return `takes no jobs that are checked by ${method}`;
-		case "attested":
-			return `showed level ${ATTESTED_LEVELS[has]} in its last probe, and ${ATTESTED_LEVELS[wants]} is needed`;
-		case "memory":
-			return has === 0
-				? `proved no memory (its last probe has no figure memory.resident), and the job takes ${formatBytes(wants)}`
-				: `proved or allows ${formatBytes(has)} of memory, and the job takes ${formatBytes(wants)}: ${formatBytes(wants - has)} too little`;
-		case "speed":
-			return "proved no speed (its last probe lacks the figure gemm.int8 or memory.bandwidth)";
-		case "minutes":
-			return `takes parts of at most ${spanText(has)}, and this one may take ${spanText(wants)}: ${spanText(wants - has)} too long`;
-		case "time":
-			return `takes ${spanText(has)} at its proven speed, and ${spanText(wants)} are left for it: ${spanText(has - wants)} too long`;
-		case "price":
-			return `costs ${tokensText(has)} for a part, and ${tokensText(wants)} are paid: ${tokensText(has - wants)} too dear`;
-		case "reliability":
-			return `has a reliability of ${formatPercent(has / MICROS)}, and ${formatPercent(wants / MICROS)} is the least`;
-		case "bond":
-			return `can lock ${tokensText(has)}, and the bond is ${tokensText(wants)}: ${tokensText(wants - has)} too little`;
-		case "busy":
-			return "is at work";
-		case "excluded":
-			return "had this part before";
-	}
-}
+export const missText = ({ why, has, wants }: Miss, method: JobMethod["name"]): string =>
+	TEXTS[why](has, wants, method);
+
+const TEXTS: Readonly<Record<Miss["why"], (has: number, wants: number, method: string) => string>> = {
+	method: (_has, _wants, method) => `takes no jobs that are checked by ${method}`,
+	attested: (has, wants) =>
+		`showed level ${ATTESTED_LEVELS[has]} in its last probe, and ${ATTESTED_LEVELS[wants]} is needed`,
+	memory: (has, wants) =>
+		has === 0
+			? `proved no memory (its last probe has no figure memory.resident), and the job takes ${formatBytes(wants)}`
+			: `proved or allows ${formatBytes(has)} of memory, and the job takes ${formatBytes(wants)}: ${formatBytes(wants - has)} too little`,
+	speed: () => "proved no speed (its last probe lacks the figure gemm.int8 or memory.bandwidth)",
+	minutes: (has, wants) =>
+		`takes parts of at most ${spanText(has)}, and this one may take ${spanText(wants)}: ${spanText(wants - has)} too long`,
+	time: (has, wants) =>
+		`takes ${spanText(has)} at its proven speed, and ${spanText(wants)} are left for it: ${spanText(has - wants)} too long`,
+	price: (has, wants) =>
+		`costs ${tokensText(has)} for a part, and ${tokensText(wants)} are paid: ${tokensText(has - wants)} too dear`,
+	reliability: (has, wants) =>
+		`has a reliability of ${formatPercent(has / MICROS)}, and ${formatPercent(wants / MICROS)} is the least`,
+	bond: (has, wants) =>
+		`can lock ${tokensText(has)}, and the bond is ${tokensText(wants)}: ${tokensText(wants - has)} too little`,
+	busy: () => "is at work",
+	excluded: () => "had this part before",
+};
 
 /** A host that is there and takes jobs, and cannot be drawn yet. */
 export interface AbsentHost {

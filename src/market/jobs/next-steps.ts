@@ -1,6 +1,7 @@
 // What is to be done about a job now, from its record and the time alone: docs/jobs.md §8. Who carries it out
 // looks at the chain first, where there is one. Pure.
 import type { JobPart, JobRecord } from "../../protocol/network/job.ts";
+import { methodOf } from "../../verify/methods/methods.ts";
 import type { Params } from "../params.ts";
 import { type Lapse, lapse, lapsesAtMs } from "./job-rules.ts";
 
@@ -49,13 +50,13 @@ function stepsOf(job: JobRecord, part: JobPart, nowMs: number, params: Params): 
  * them says something.
  */
 export function isAtWork(job: JobRecord): boolean {
-	const { name, count } = job.terms.method;
-	const runners = name === "redundant" ? count - 1 : 0;
+	const { method } = job.terms;
+	const others = methodOf(method).runners(method.count) - 1;
 	return job.parts.every((part) => {
 		if (part.state === "open") return beginner(job, part) === "nobody";
 		if (part.state === "assigned" || part.state === "claimed") return false;
 		if (part.state !== "running") return true;
-		return part.audits.length >= runners && part.audits.every(({ auditor }) => auditor !== null);
+		return part.audits.length >= others && part.audits.every(({ auditor }) => auditor !== null);
 	});
 }
 

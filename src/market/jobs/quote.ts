@@ -4,6 +4,7 @@
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import type { JobMethod, JobTerms } from "../../protocol/network/job.ts";
+import { methodOf } from "../../verify/methods/methods.ts";
 import type { Params } from "../params.ts";
 import { auditMicros, bondMicros, chanceOfSkip, feeMicros, provingMicros } from "./economics.ts";
 import {
@@ -91,17 +92,6 @@ const HINTS: Readonly<Partial<Record<Miss["why"] | "none", string>>> = {
 	reliability: "Try later: reliability grows with every valid probe.",
 };
 
-/** Segments that auditors run again of a part, at most. */
-function auditedSegments({ name, count }: JobMethod, segments: number, perWindow: number): number {
-	if (name === "zk") return 0;
-	// One more than run it anyhow: the random audit.
-	if (name === "redundant") return count * segments;
-	// A random audit takes the whole part; its price is held back for every part, and most of it goes back.
-	if (name === "optimistic" || name === "attested") return segments;
-	// One more than the windows: a short last one is run with the one before it.
-	return Math.min(segments, (count + 2) * perWindow + 1);
-}
-
 function mustFit(
 	method: JobMethod,
 	fit: number,
@@ -132,10 +122,11 @@ function cheapestOfEach(
 export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: Params): JobQuote {
 	const { segments, method, mostMicros, nowMs } = input;
 	const whole: PartWork = { peakBytes: input.peakBytes, ops: input.ops * segments, bytes: input.bytes * segments };
-	const needed = method.name === "redundant" ? method.count : 1;
+	const { audited, needsHosted, runners: runnersOf, windows } = methodOf(method);
+	const needed = runnersOf(method.count);
 	const open = {
 		...{ workMs: null, priceMicros: null, bondMicros: 0, excluded: new Set<string>(), method: method.name },
-		isHosted: method.name === "attested",
+		isHosted: needsHosted,
 	};
 	const able = cheapestOfEach(hosts, whole, open, params);
 	mustFit(method, able.length, needed, () => nearestMiss(hosts, whole, open, params), input.absent);
@@ -152,7 +143,7 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 	const proof = { peakBytes: 0, ops: proving?.ops ?? 0, bytes: 0 };
 	const audit =
 		proving === undefined
-			? auditMicros(priceMicros, auditedSegments(method, each, input.perWindow), each, params)
+			? auditMicros(priceMicros, audited(method.count, each, input.perWindow), each, params)
 			: provingMicros(Math.max(...offered.map((host) => costMicros(proof, host))), each, input.gasMicros, params);
 	const fee = feeMicros(priceMicros, params);
 	// ⌈segments / parts⌉ a part may need fewer parts than were asked for.
@@ -185,7 +176,7 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 		bondMicros: bond,
 		startByMs: nowMs + Math.min(MAX_WAIT_MS, params.jobStartMs + (2 * count - 1) * workMs),
 		workMs,
-		...windowsOf(method, proving?.leastWindowMs ?? 0, params),
+		...windows(params, proving?.leastWindowMs ?? 0),
 		hosts: drawn.length,
 		isSimulated: limits.isHosted && drawn.some((host) => host.isSimulated === true),
 		tenthFound: chanceOfSkip(method, 0.1, params.jobAuditPpm),
@@ -197,10 +188,3 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
  * last one is begun in time for that. The escrow waits a year at most (JobTerms.sol).
  */
 const MAX_WAIT_MS = 360 * 86_400_000;
-
-/** What is proven is paid at once. */
-function windowsOf({ name }: JobMethod, leastMs: number, { jobWindowMs, jobCheckedMs }: Params) {
-	if (name === "zk") return { windowMs: Math.max(leastMs, jobWindowMs), checkedMs: 1 };
-	const windowMs = name === "optimistic" ? jobWindowMs : Math.max(jobCheckedMs, jobWindowMs);
-	return { windowMs, checkedMs: jobCheckedMs };
-}

@@ -8,7 +8,7 @@ import { packRound } from "../../protocol/attest/pack-round.ts";
 import type { CollateralItem } from "../../verify/attestation/collateral/bundle.ts";
 import type { GuestRule } from "../../verify/attestation/guest-rules.ts";
 import { DEFAULT_POLICY, VENDOR_ROOTS } from "../../verify/attestation/settings.ts";
-import { type JobAttestation, verifyJobRounds } from "../../verify/methods/verify-job-rounds.ts";
+import { type JobAttestation, verifyJobRounds } from "../../verify/work/verify-job-rounds.ts";
 import { chosenFor } from "../probe/attest-rounds.ts";
 
 export interface RoundsOfClaim {

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobAudit, JobMethod, JobPart } from "../../protocol/network/job.ts";
-import { attested } from "./attested.ts";
-import type { Drawn, Method, PartView } from "./method.ts";
+import { createMethod, type Drawn, type PartView } from "./method.ts";
 import { METHODS } from "./methods.ts";
 
 const PART: JobPart = {
@@ -134,6 +133,7 @@ test("optimistic: nothing, but by chance, or when it came too fast", () => {
 });
 
 test("attested: an allowed guest's word is enough, but by chance, or when it came too fast; less is run again whole", () => {
+	const { attested } = METHODS;
 	const run = { kind: "audit", first: 0, count: 100, by: "drawn" };
 	const hosted = (more: Partial<JobPart> = {}, isTooFast = false) => ({
 		...view(OPTIMISTIC, more, isTooFast),
@@ -167,13 +167,13 @@ test("attested: an allowed guest's word is enough, but by chance, or when it cam
 
 test("another kind of evidence fits the same interface: a proof that takes the place of all audits", () => {
 	const proofs = new Map([[PART.claim, true]]);
-	const proven: Method = {
+	const proven = createMethod({
 		next: ({ part }) =>
 			part.state === "claimed" && !part.isChecked && proofs.get(part.claim) ? [{ kind: "check" }] : [],
 		judge: ({ part, segments }) => ({
 			...{ isChecked: proofs.get(part.claim) === true, audited: segments, segments, trust: "the draw" },
 		}),
-	};
+	});
 	assert.deepEqual(proven.next(view(SAMPLED), never), [{ kind: "check" }]);
 	assert.deepEqual(proven.next(view(SAMPLED, { claim: "00".repeat(32) }), never), []);
 });

@@ -8,7 +8,7 @@ import type { BlobName } from "../../../protocol/network/job-spec.ts";
 import type { CountedAttestation } from "../../../protocol/probe/verdict.ts";
 import { cutAttestation } from "../../../store/devices.ts";
 import { elsewhereFindings } from "../../../verify/hardware/checks/check-attestations.ts";
-import type { JobAttestation } from "../../../verify/methods/verify-job-rounds.ts";
+import type { JobAttestation } from "../../../verify/work/verify-job-rounds.ts";
 import { type JudgedRounds, judgeJobRounds, type RoundsOfClaim } from "../../probing/judge-job-rounds.ts";
 import type { VerifierPool } from "../../probing/verifier-pool.ts";
 import type { ValidatorContext } from "../../validator-context.ts";
