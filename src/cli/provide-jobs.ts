@@ -12,6 +12,7 @@ import type { Signer } from "../protocol/probe/signer.ts";
 import type { ProviderOptions } from "../provider/create-provider.ts";
 import type { JobLimits } from "../provider/jobs/check-offer.ts";
 import type { PowersFor } from "../provider/proofs/powers.ts";
+import { orList } from "../verify/methods/methods.ts";
 import type { CliIo } from "./command.ts";
 import { flag, group, list, number, text, usageError, type Values, whole } from "./options.ts";
 import { parseTokens } from "./print/tokens.ts";
@@ -28,10 +29,7 @@ export const jobOptions = group("jobs", {
 	"job-minutes": whole("N", "longest time limit of a part", [1, 10_080], 1440),
 	"job-memory": number("GB", "memory of the device that a job may use (default: all of it)", [0.01, 1e6]),
 	"job-disk": number("GB", "disk for inputs, states and results of all jobs here", [0.1, 1e6], 20),
-	"job-method": list(
-		"METHOD",
-		"take only jobs that are checked like this: redundant, sampled, optimistic, attested or zk (default: all)",
-	),
+	"job-method": list("METHOD", `take only jobs that are checked like this: ${orList(METHOD_NAMES)} (default: all)`),
 	"job-gas": whole(
 		"GAS",
 		"gas of answers on chain in 24 hours (default: no limit; a question without an answer costs the bond)",

@@ -1,6 +1,7 @@
 // `assay job run FILE`: from a job file to a run in its folder. Not here: the run itself
 // (src/provider/jobs/).
 import { basename, dirname, resolve } from "node:path";
+import { readOrder } from "../market/jobs/read-order.ts";
 import { realEnvironment } from "../platform/environment.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex, bytesToUtf8 } from "../protocol/bytes/bytes.ts";
@@ -56,6 +57,8 @@ export function parsedJob(path: string, steps: number | undefined): { readonly t
 	} catch (cause) {
 		throw jobError(`${path} is no JSON: ${(cause as Error).message}`, cause);
 	}
+	// What is only read where the job is handed in is refused here too.
+	readOrder(json);
 	if (steps === undefined) return { text: file!, json };
 	const changed = withLength(json, steps);
 	return { text: `${JSON.stringify(changed, null, "\t")}\n`, json: changed };

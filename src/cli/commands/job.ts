@@ -1,11 +1,14 @@
 // `assay job …`: exact work on this machine, a stranger's run looked at, and work handed to strangers who are
 // paid for what is right. docs/jobs.md. Each verb's code is loaded when it is used.
+import { DEFAULT_METHOD, methodText, ordersWhere, orList } from "../../verify/methods/methods.ts";
 import { apiOptions } from "../api-connection.ts";
 import { keyOptions, nodeOptions } from "../chain/chain-options.ts";
 import { command } from "../command.ts";
 import { cardOption, engineOptions } from "../job-engine.ts";
 import { flag, group, hexKey, number, text, whole } from "../options.ts";
 import { watchOptions } from "../print/show-or-watch.ts";
+
+const PROVABLE = orList(ordersWhere(({ isProvable }) => isProvable));
 
 export const jobCommand = command({
 	name: "job",
@@ -53,13 +56,13 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		...group("work for strangers", {
 			method: text(
 				"METHOD",
-				"how it is verified: redundant:2, sampled:16, optimistic, attested or zk (default: the job file's, else sampled:16)",
+				`how it is verified: ${orList(ordersWhere(() => true))} (default: the job file's, else ${methodText(DEFAULT_METHOD)})`,
 			),
 			"most-price": number("TOKENS", "the most that all of it may cost; then nobody is asked", [0, 1e9]),
 			"most-minutes": number("N", "the most time that all parts may take", [0, 1e6]),
 			yes: flag("submit: do not ask"),
 			provable: flag(
-				"submit --method optimistic: say on chain what zk proofs of its training are about, so that one settles a dispute (docs/zk.md §15)",
+				`submit --method ${PROVABLE}: say on chain what zk proofs of its training are about, so that one settles a dispute (docs/zk.md §15)`,
 			),
 			detach: flag("submit: do not wait for the result"),
 			...watchOptions,

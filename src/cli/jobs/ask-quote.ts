@@ -6,6 +6,7 @@ import type { JobQuote } from "../../api/types.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { methodOf } from "../../verify/methods/methods.ts";
 import type { CliIo } from "../command.ts";
 import { LIAR_JOB, submitCommand } from "../up/first-job.ts";
 import { hostsReady } from "../up/hosts-ready.ts";
@@ -48,7 +49,7 @@ export async function askQuote(body: QuoteBody, api: Asking, by: AskedBy): Promi
 async function comingTo({ providers }: UpFile, { spec: { method } }: QuoteBody, api: Asking): Promise<string | null> {
 	const ready = await hostsReady(api);
 	if (ready >= providers) return null;
-	const wanted = method.name === "redundant" ? method.count : 1;
+	const wanted = methodOf(method).runners(method.count);
 	// Hosts of others may be there too.
 	const there = (await api.network()).providers.connected;
 	if (wanted > Math.max(providers, there)) return null;

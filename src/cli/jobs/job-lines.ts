@@ -3,13 +3,11 @@
 import type { Job, JobSummary, NetworkEvent } from "../../api/types.ts";
 import { totalMicros } from "../../market/jobs/check-offer.ts";
 import { formatPercent, wholeSpan } from "../../protocol/format-number.ts";
-import type { JobMethod } from "../../protocol/network/job.ts";
 import { powersOfChain } from "../../protocol/proof-powers.ts";
+import { methodOf, methodText } from "../../verify/methods/methods.ts";
 import type { Paint } from "../print/paint.ts";
 import { type Column, formatAgo, left, plural, right, shortId, shown, table } from "../print/table.ts";
 import { formatMicros } from "../print/tokens.ts";
-
-const methodText = ({ name, count }: JobMethod): string => (count === 0 ? name : `${name}:${count}`);
 
 export type Detail = { readonly [key: string]: unknown };
 
@@ -32,13 +30,14 @@ export function quoteLines(
 	paint: Paint,
 ): string[] {
 	const { terms } = quote.offer;
+	const { words } = methodOf(terms.method);
 	const each = terms.parts === 1 ? "" : " a part";
 	return [
-		`  ${paint.strong(`${formatMicros(totalMicros(terms))} tokens`)} at most: ${plural(terms.parts, "part")}, ${methodText(terms.method)}, at least ${wholeSpan(terms.parts * quote.estimatedMs)} of work; ${foundText(terms.method, quote.tenthFoundPpm)}`,
+		`  ${paint.strong(`${formatMicros(totalMicros(terms))} tokens`)} at most: ${plural(terms.parts, "part")}, ${methodText(terms.method)}, at least ${wholeSpan(terms.parts * quote.estimatedMs)} of work; ${words.found(formatPercent(quote.tenthFoundPpm / 1e6))}`,
 		paint.dim(
-			`  ${formatMicros(terms.priceMicros)} to the provider, ${formatMicros(terms.feeMicros)} fee, up to ${formatMicros(terms.auditMicros)} for ${terms.method.name === "zk" ? "proofs" : "checks"}${each}; ${plural(quote.hosts, "host")} may be drawn; each locks ${formatMicros(terms.bondMicros)}`,
+			`  ${formatMicros(terms.priceMicros)} to the provider, ${formatMicros(terms.feeMicros)} fee, up to ${formatMicros(terms.auditMicros)} for ${words.extra}${each}; ${plural(quote.hosts, "host")} may be drawn; each locks ${formatMicros(terms.bondMicros)}`,
 		),
-		paint.dim(`  at most ${wholeSpan(terms.workMs)}${each}; ${paidText(terms)}`),
+		paint.dim(`  at most ${wholeSpan(terms.workMs)}${each}; paid ${words.paid(terms)}`),
 		...provenOver(quote.offer).map((line) => paint.dim(line)),
 		...(quote.isSimulated ? [`  ${paint.bad("SIMULATED")}: ${SIMULATED}`] : []),
 	];
@@ -48,19 +47,9 @@ const SIMULATED = "its hosts sign under roots that anybody can sign under. This 
 
 /** Of a job that is paid by proof: what its proofs are worth to others. */
 export const provenOver = ({ terms, escrow }: Job["offer"]): string[] =>
-	terms.method.name === "zk" && escrow !== null ? [`  proofs are over ${powersOfChain(escrow.chainId)}`] : [];
-
-const paidText = ({ method, checkedMs, windowMs }: Job["offer"]["terms"]): string =>
-	method.name === "zk"
-		? `paid when every segment is proven; unproven ${wholeSpan(2 * windowMs)} after the claim, it goes to another`
-		: `paid ${wholeSpan(checkedMs)} after the check, without one ${wholeSpan(windowMs)} after the claim`;
-
-const foundText = ({ name }: JobMethod, ppm: number): string =>
-	name === "zk"
-		? "what is wrong is not paid"
-		: name === "attested"
-			? `a guest that was broken into and skips a tenth is found with ${formatPercent(ppm / 1e6)}`
-			: `a skipped tenth is found with ${formatPercent(ppm / 1e6)}`;
+	methodOf(terms.method).driver === "proofs" && escrow !== null
+		? [`  proofs are over ${powersOfChain(escrow.chainId)}`]
+		: [];
 
 type Part = Job["record"]["parts"][number];
 

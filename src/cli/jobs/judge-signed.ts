@@ -9,6 +9,7 @@ import { safeText } from "../../protocol/bytes/safe-text.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import type { AttestedLevel } from "../../protocol/probe/verdict.ts";
 import type { GuestRule } from "../../verify/attestation/guest-rules.ts";
+import { methodOf } from "../../verify/methods/methods.ts";
 import { type JobAttestation, verifyJobRounds } from "../../verify/work/verify-job-rounds.ts";
 import type { Paint } from "../print/paint.ts";
 
@@ -24,7 +25,7 @@ export interface SignedPart {
 /** Empty: the job is of another method, or nothing was claimed yet. */
 export async function judgeSigned(client: ApiClient, { id: job, offer, record }: Job): Promise<SignedPart[]> {
 	const claims = record.parts.flatMap(({ part, claim }) => (claim === null ? [] : [{ part, claim }]));
-	if (offer.terms.method.name !== "attested" || claims.length === 0) return [];
+	if (!methodOf(offer.terms.method).needsHosted || claims.length === 0) return [];
 	const { vendors } = await client.getAttestationPolicy();
 	const { guests } = vendors.rules as unknown as { readonly guests: readonly GuestRule[] | null };
 	const judged: SignedPart[] = [];

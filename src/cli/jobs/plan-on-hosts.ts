@@ -5,13 +5,14 @@ import type { ApiClient } from "../../api/create-client.ts";
 import type { JobHostView } from "../../api/types.ts";
 import { costMicros, leastMs, type Miss, missOf } from "../../market/jobs/fitting-hosts.ts";
 import { missText } from "../../market/jobs/miss-text.ts";
+import { parseMethod } from "../../market/jobs/read-order.ts";
 import { publishedParams } from "../../market/params.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { formatBytes, wholeSpan } from "../../protocol/format-number.ts";
 import type { JobMethod } from "../../protocol/network/job.ts";
+import { DEFAULT_METHOD } from "../../verify/methods/methods.ts";
 import { segmentWork } from "../../work/program/job-work.ts";
 import type { Program } from "../../work/program/shapes.ts";
-import { parseMethod } from "../../work/workloads/read-order.ts";
 import { type apiOptions, openApi } from "../api-connection.ts";
 import type { CliIo } from "../command.ts";
 import { findProvider } from "../find-by-name.ts";
@@ -88,7 +89,7 @@ const columns: readonly Column<HostPlan>[] = [
 	right("work costs", ({ costMicros: micros }) => formatMicros(micros)),
 	right("an hour", ({ pricePerHourMicros: micros }) => formatMicros(micros)),
 	right("memory", ({ memoryBytes }) => (memoryBytes === 0 ? "none proven" : formatBytes(memoryBytes))),
-	left("", ({ miss, method }) => (miss === null ? "fits" : missText(miss, method ?? "sampled"))),
+	left("", ({ miss, method }) => (miss === null ? "fits" : missText(miss, method ?? DEFAULT_METHOD.name))),
 ];
 
 export function hostLines(hosts: readonly HostPlan[], paint: Paint): string[] {

@@ -4,12 +4,12 @@
 import { basename, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { nameBlob } from "../../api/blob-transfer.ts";
+import { type JobOrder, parseMethod, readOrder } from "../../market/jobs/read-order.ts";
 import { foldPieces } from "../../platform/blob-tree.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";
 import type { JobSpec } from "../../protocol/network/job-spec.ts";
 import { orThrow } from "../../work/program/fault.ts";
 import { sealProgram } from "../../work/program/open-program.ts";
-import { type JobOrder, parseMethod, readOrder } from "../../work/workloads/read-order.ts";
 import { type SpecBlob, specOfWorkload } from "../../work/workloads/spec-of-workload.ts";
 import type { Workload } from "../../work/workloads/workload.ts";
 import type { CliIo } from "../command.ts";
@@ -47,7 +47,7 @@ export async function prepareJob(
 ): Promise<PreparedJob> {
 	const path = resolve(cwd, file);
 	const { text, json } = parsedJob(path, values.steps);
-	const said = readOrder(json).order;
+	const said = readOrder(json);
 	const order: JobOrder = {
 		method: values.method === undefined ? said.method : parseMethod(values.method),
 		mostMicros: values["most-price"] === undefined ? said.mostMicros : Math.floor(values["most-price"] * MICROS),

@@ -2,6 +2,7 @@
 // need, the chain's client above all, is loaded where it is used: reading a list takes no second for it.
 import type { ApiClient } from "../../api/create-client.ts";
 import type { Job } from "../../api/types.ts";
+import { methodOf } from "../../verify/methods/methods.ts";
 import { type apiOptions, askApi } from "../api-connection.ts";
 import type { CliIo } from "../command.ts";
 import { findJob } from "../find-by-name.ts";
@@ -35,7 +36,7 @@ export const showJob = (values: WatchValues, io: CliIo, id: string): Promise<num
 		io,
 		async (client) => {
 			const job = await findJob(client, id);
-			if (job.offer.terms.method.name !== "attested")
+			if (!methodOf(job.offer.terms.method).needsHosted)
 				return { json: job, text: (paint: Paint) => jobText(job, paint).trimEnd() };
 			const { judgeSigned, signedLines } = await import("./judge-signed.ts");
 			const signed = await judgeSigned(client, job);

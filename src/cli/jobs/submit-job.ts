@@ -17,6 +17,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
 import { formatBytes } from "../../protocol/format-number.ts";
+import { methodOf, ordersWhere, orList } from "../../verify/methods/methods.ts";
 import { previewFiles } from "../../work/workloads/preview-files.ts";
 import { type apiOptions, openApi } from "../api-connection.ts";
 import type { CliIo } from "../command.ts";
@@ -101,9 +102,10 @@ async function quoteOf(
 ): Promise<Quoted> {
 	const { client: api, up } = network;
 	const job = await prepareJob(file, values, io);
-	const { name } = job.order.method;
-	if (values.provable && name !== "optimistic") throw usageError("--provable goes with --method optimistic");
-	const isProven = name === "zk" || values.provable;
+	const { driver, isProvable } = methodOf(job.order.method);
+	if (values.provable && !isProvable)
+		throw usageError(`--provable goes with --method ${orList(ordersWhere((one) => one.isProvable))}`);
+	const isProven = driver === "proofs" || values.provable;
 	if (isProven) planOfJob(job.workload);
 	const found = await payerOf(job, values, io, network, isHandedIn);
 	const payer = found === "nobody" ? null : found;
@@ -165,8 +167,8 @@ export async function submitJobFile(file: string, values: SubmitValues, io: CliI
 		io.err.write(`${paint.strong(file)}\n${quoteLines(quote, paint).join("\n")}\n`);
 		if (!(await mayPay(quoted, values, io))) return exitCodes.interrupted.code;
 		const { offer } = quote;
-		const isZk = offer.terms.method.name === "zk";
-		const isProven = isZk || values.provable;
+		const isByProofs = methodOf(offer.terms.method).driver === "proofs";
+		const isProven = isByProofs || values.provable;
 		const toOrder = isProven ? await commitJob(job.workload, offer.escrow!.chainId, values, io) : null;
 		// Before any money moves: whatever fails from here on, this job can be taken back and its result be
 		// fetched.
@@ -178,10 +180,10 @@ export async function submitJobFile(file: string, values: SubmitValues, io: CliI
 				const plan = toOrder.order.plan.slice(2, 14);
 				io.err.write(`  ordered: proofs of plan ${plan}, over this data and these first weights\n`);
 			};
-			await order(!isZk);
+			await order(!isByProofs);
 			await payer.fund(terms, offer.escrow!);
 			io.err.write(`  funded by ${payer.actor.account.address}: ${formatMicros(totalMicros(offer.terms))} tokens\n`);
-			await order(isZk);
+			await order(isByProofs);
 		}
 		const submitted = await handIn(client, { spec: job.spec as QuoteBody["spec"], offer });
 		io.err.write(`  job ${submitted.id}\n`);

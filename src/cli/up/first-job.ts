@@ -7,6 +7,7 @@ import { isCheckout, packageRoot } from "../../engine/builds.ts";
 import { realAfter } from "../../platform/abortable.ts";
 import { repeat } from "../../platform/repeat.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { ordersWhere } from "../../verify/methods/methods.ts";
 import type { CliIo } from "../command.ts";
 import { defaultDataDir } from "../data-folder.ts";
 import { plural } from "../print/table.ts";
@@ -38,8 +39,13 @@ export function submitCommand(
 	return `${assayCommand()} job submit ${quoted(path)} --method ${method} --yes${dataOption(dataDir, io)}`;
 }
 
-export const LIAR_JOB = { sample: "mlp-exact.json", method: "optimistic" };
-const FIRST_JOB = { sample: "gpt-mini.json", method: "redundant:2" };
+/** Anybody may run it again, and have who lied convicted. */
+export const LIAR_JOB = { sample: "mlp-exact.json", method: ordersWhere(({ isProvable }) => isProvable)[0]! };
+/** Two hosts run it. */
+const FIRST_JOB = {
+	sample: "gpt-mini.json",
+	method: ordersWhere(({ runners, counts }) => runners(counts.usual) === 2)[0]!,
+};
 
 /** Tells it once. Gives the function that stops looking. */
 export function tellReady(

@@ -11,8 +11,8 @@ import type { JobSpec } from "../../protocol/network/job-spec.ts";
 import { programRoot } from "../../work/program/open-program.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { firstState, inputsHashOf } from "../../work/trace/commitments.ts";
-import type { JobOrder } from "../../work/workloads/read-order.ts";
 import { tokensText } from "./miss-text.ts";
+import type { JobOrder } from "./read-order.ts";
 
 /** Of the token's smallest unit. */
 const MICRO = 10n ** 12n;

@@ -7,6 +7,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { ChainQuestion } from "../../protocol/network/chain-question.ts";
 import { readRunFolder } from "../../store/runs/run-folder.ts";
+import { methodOf } from "../../verify/methods/methods.ts";
 import { orThrow } from "../../work/program/fault.ts";
 import { openProgram } from "../../work/program/open-program.ts";
 import { readClaim } from "../../work/runs/claim-file.ts";
@@ -22,7 +23,7 @@ import { tensorBytes } from "./zk-part.ts";
 async function disputedClaimOf({ page, path }: PartEntry): Promise<DisputedClaim | null> {
 	const { offer, claim } = page;
 	const { escrow, assignment, spec } = offer;
-	if (offer.terms.method.name !== "optimistic" || claim === null || escrow === null || assignment === null) return null;
+	if (!methodOf(offer.terms.method).isProvable || claim === null || escrow === null || assignment === null) return null;
 	if (escrow.terms.parts !== 1) return null;
 	const { program } = orThrow(openProgram(new Uint8Array(await readFile(join(path, "program.bin")))));
 	const run = readClaim(await readFile(join(path, "claim.json")), await readFile(join(path, "states.bin")));

@@ -10,6 +10,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import type { ChainQuestion } from "../../protocol/network/chain-question.ts";
 import { readQuestion } from "../../protocol/network/job-question.ts";
+import { methodOf } from "../../verify/methods/methods.ts";
 import { createEndKeeper } from "../proofs/keep-end.ts";
 import type { PowersFor } from "../proofs/powers.ts";
 import { errorToEvent, type ProviderEvent } from "../provider-event.ts";
@@ -22,7 +23,7 @@ import type { AskedPart, JobDesk, PartOffer } from "./job-desk.ts";
 import type { StartJobEngine } from "./job-engine.ts";
 import { askedOf, entryName, PartBook, type PartEntry } from "./part-book.ts";
 import { type PartMeans, PartWork } from "./work-part.ts";
-import { claimedEndOf, isZk } from "./zk-part.ts";
+import { claimedEndOf, isByProofs } from "./zk-part.ts";
 
 export interface HostJobsOptions {
 	readonly dataFolder: string;
@@ -133,7 +134,7 @@ class Jobs {
 	offer(): JobsOffer {
 		const { chain, limits } = this.options;
 		const { pricePerHourMicros, mostBondMicros, memoryBytes, minutes } = limits;
-		const methods = limits.methods.filter((name) => name !== "zk" || this.ends !== null);
+		const methods = limits.methods.filter((name) => methodOf({ name }).driver === "audits" || this.ends !== null);
 		return {
 			...{ account: chain?.account.slice(2) ?? null, consent: chain?.consent ?? null },
 			...{ pricePerHourMicros, mostBondMicros, memoryBytes, minutes, methods },
@@ -350,13 +351,13 @@ class Jobs {
 
 	/** Of a zk job: its trees are posted and answered for, and it is concluded when its segments are proven. */
 	private async keepEnd(entry: PartEntry): Promise<void> {
-		const of = this.ends === null || !isZk(entry.page.offer) ? null : await claimedEndOf(entry);
+		const of = this.ends === null || !isByProofs(entry.page.offer) ? null : await claimedEndOf(entry);
 		const done = of && (await this.ends!.keep(of));
 		if (done) this.means.tell(askedOf(entry.page.offer), "proven", done);
 	}
 
 	private async takeEndBack(entry: PartEntry): Promise<void> {
-		const of = this.ends === null || !isZk(entry.page.offer) ? null : await claimedEndOf(entry);
+		const of = this.ends === null || !isByProofs(entry.page.offer) ? null : await claimedEndOf(entry);
 		if (of !== null) await this.ends!.takeBack(of);
 	}
 

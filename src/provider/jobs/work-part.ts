@@ -25,7 +25,7 @@ import type { AskedPart, JobDesk, PartOffer } from "./job-desk.ts";
 import type { JobEngine, StartJobEngine } from "./job-engine.ts";
 import { askedOf, type EntryState, type PartBook, type PartEntry, type PartPage } from "./part-book.ts";
 import { type FetchTensor, type KeptRoots, type RunEnd, runPart } from "./run-part.ts";
-import { ENDS_FILE, isZk, listedEnds, mustBeOrdered, type ZkMeans } from "./zk-part.ts";
+import { ENDS_FILE, isByProofs, listedEnds, mustBeOrdered, type ZkMeans } from "./zk-part.ts";
 
 export interface PartMeans {
 	readonly book: PartBook;
@@ -299,7 +299,7 @@ export class PartWork {
 
 	/** What a zk job's customer ordered is what this program and these data are. */
 	private async mustBeOrdered(engine: JobEngine, folder: RunWriter): Promise<void> {
-		if (isZk(this.offer)) await mustBeOrdered(this.offer, this.program!, this.zkMeans(engine, folder));
+		if (isByProofs(this.offer)) await mustBeOrdered(this.offer, this.program!, this.zkMeans(engine, folder));
 	}
 
 	private zkMeans(engine: JobEngine, { blob: read }: RunWriter): ZkMeans {
@@ -310,7 +310,7 @@ export class PartWork {
 
 	/** Of a zk job: what its segments end with, for the list that provers go by. */
 	private async writeEnds(folder: RunWriter, engine: JobEngine): Promise<void> {
-		if (!isZk(this.offer)) return;
+		if (!isByProofs(this.offer)) return;
 		await folder.write(ENDS_FILE, await listedEnds(this.offer, this.program!, this.zkMeans(engine, folder)));
 	}
 

@@ -8,6 +8,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8, concatBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
 import type { RunReader } from "../../store/runs/run-folder.ts";
+import { methodOf } from "../../verify/methods/methods.ts";
 import { bytesOf, bytesToElements, elementCount } from "../../work/operators/tensor-type.ts";
 import type { ZkPlan } from "../../work/plan/compile-plan.ts";
 import { planByHash, segmentsFault } from "../../work/plan/proving-plan.ts";
@@ -30,7 +31,7 @@ export const ENDS_FILE = "ends.bin";
 /** Of the latter. */
 const BARE_BYTES = 224;
 
-export const isZk = ({ terms }: Pick<PartOffer, "terms">): boolean => terms.method.name === "zk";
+export const isByProofs = ({ terms }: Pick<PartOffer, "terms">): boolean => methodOf(terms.method).driver === "proofs";
 
 /** A blob of a run's store has the root of a tensor, and may have another length: docs/jobs.md §2. */
 export async function tensorBytes(read: RunReader["blob"], { type, dims }: Tensor, root: string): Promise<Uint8Array> {
@@ -99,7 +100,7 @@ export async function listedEnds(offer: PartOffer, program: Program, by: ZkMeans
 /** Null: it is no claim of a zk job. */
 export async function claimedEndOf({ page, path }: PartEntry): Promise<ClaimedEnd | null> {
 	const { offer, claim } = page;
-	if (!isZk(offer) || claim === null || offer.escrow === null || offer.assignment === null) return null;
+	if (!isByProofs(offer) || claim === null || offer.escrow === null || offer.assignment === null) return null;
 	const { program } = orThrow(openProgram(new Uint8Array(await readFile(join(path, "program.bin")))));
 	const journal = readJournal(bytesToUtf8(new Uint8Array(await readFile(join(path, "journal.jsonl")))) ?? "")!;
 	const roots = journal.segments.at(-1)!.state;

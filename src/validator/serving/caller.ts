@@ -2,6 +2,7 @@
 import type { Caller } from "../../api/route.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { JobSummary } from "../../store/jobs/job-rows.ts";
+import { methodOf } from "../../verify/methods/methods.ts";
 import { isParty } from "../jobs/blobs/blob-holders.ts";
 
 /** A key, a token's id, or nobody. */
@@ -21,9 +22,6 @@ export function requireOwner(caller: Caller, key: string): void {
 		});
 }
 
-/** Of these nobody is drawn to run a part again, or to prove it. */
-const OPEN: ReadonlySet<string> = new Set(["optimistic", "zk"]);
-
 /**
  * Whether a caller may read what a job holds. Whoever wants to run an optimistic job again, or to prove a zk
  * job, must be able to: once somebody claimed a part of it, its inputs are for everyone with a key, and so
@@ -31,6 +29,6 @@ const OPEN: ReadonlySet<string> = new Set(["optimistic", "zk"]);
  */
 export function mayReadJob({ customer, record }: Pick<JobSummary, "customer" | "record">, caller: Caller): boolean {
 	if (isAdmin(caller) || customer === actorOf(caller)) return true;
-	if (OPEN.has(record.terms.method.name) && record.parts.some(({ claim }) => claim !== null)) return true;
+	if (methodOf(record.terms.method).isOpen && record.parts.some(({ claim }) => claim !== null)) return true;
 	return caller.key !== null && isParty(record, caller.key);
 }

@@ -50,7 +50,7 @@ interface MethodVerdict {
 }
 
 /** How long is waited before a part is paid. */
-export interface Windows {
+interface Windows {
 	/** From the claim. */
 	readonly windowMs: number;
 	/** From the method's evidence. */
@@ -86,7 +86,7 @@ interface Words {
 export interface Method {
 	/** What an order may count; all 0: nothing. `usual`: where it does not say. */
 	readonly counts: { readonly usual: number; readonly least: number; readonly most: number };
-	/** "audits": by the steps that `next` gives. "proofs": by proofs of its segments on chain, docs/zk.md §12. */
+	/** "audits": by the steps that `next` gives. "proofs": by proofs of its segments on chain, docs/zk.md. */
 	readonly driver: "audits" | "proofs";
 	/** Windows of a part are drawn and run again, several by one auditor. Else parts are run again whole. */
 	readonly drawsWindows: boolean;

@@ -177,3 +177,14 @@ test("another kind of evidence fits the same interface: a proof that takes the p
 	assert.deepEqual(proven.next(view(SAMPLED), never), [{ kind: "check" }]);
 	assert.deepEqual(proven.next(view(SAMPLED, { claim: "00".repeat(32) }), never), []);
 });
+
+test("zk: nothing is run again; what the chain took is checked, and nothing else is", () => {
+	const { next, judge, driver } = METHODS.zk;
+	assert.equal(driver, "proofs");
+	for (const more of [{}, { isChecked: true }, { audits: [audit(0, 100, false)] }])
+		assert.deepEqual(next(view({ name: "zk", count: 0 }, more), never), []);
+	for (const isChecked of [false, true])
+		assert.deepEqual(judge(view({ name: "zk", count: 0 }, { isChecked })), {
+			...{ isChecked, audited: 0, segments: 100, trust: "arithmetic alone" },
+		});
+});

@@ -1,9 +1,9 @@
-// The record of a method by its name, for everybody who has a job at hand.
-import type { JobMethod, MethodName } from "../../protocol/network/job.ts";
+// The record of a method by its name, for everybody who has a job at hand, and how orders are written.
+import { type JobMethod, METHOD_NAMES, type MethodName } from "../../protocol/network/job.ts";
 import type { Method } from "./method.ts";
 import * as table from "./table.ts";
 
-export const METHODS: { readonly [Name in MethodName]: Method } = table;
+export const METHODS: { readonly [Name in MethodName]: Method } = { ...table };
 
 export const methodOf = ({ name }: Pick<JobMethod, "name">): Method => METHODS[name];
 
@@ -12,3 +12,12 @@ export const DEFAULT_METHOD: JobMethod = { name: "sampled", count: METHODS.sampl
 
 /** `redundant:2`, `optimistic` */
 export const methodText = ({ name, count }: JobMethod): string => (count === 0 ? name : `${name}:${count}`);
+
+export const orList = (words: readonly string[]): string =>
+	words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+
+/** The usual order of each method of which this holds: `redundant:2`, `optimistic` */
+export const ordersWhere = (holds: (method: Method) => boolean): readonly string[] =>
+	METHOD_NAMES.filter((name) => holds(METHODS[name])).map((name) =>
+		methodText({ name, count: METHODS[name].counts.usual }),
+	);

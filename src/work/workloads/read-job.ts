@@ -4,13 +4,22 @@ import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { variants } from "../../protocol/bytes/shape.ts";
 import { wrongField } from "./job-fields.ts";
 import { type JobSpec, KINDS } from "./kinds.ts";
-import { ORDER_FIELDS, readOrder } from "./read-order.ts";
 
 const shape = variants("workload", Object.fromEntries(Object.entries(KINDS).map(([name, kind]) => [name, kind.shape])));
 
-/** Refuses with code, field and hint. What it says to the market is read by read-order.ts. */
+/** Fields that say nothing of what is computed: they are the market's (market/jobs/read-order.ts). */
+export const ORDER_FIELDS = ["method", "mostPrice", "mostMinutes"] as const;
+
+/** The job file without its order. */
+export function workOfJob(file: unknown): unknown {
+	if (typeof file !== "object" || file === null || Array.isArray(file)) return file;
+	const isWork = (field: string) => !ORDER_FIELDS.some((one) => one === field);
+	return Object.fromEntries(Object.entries(file).filter(([field]) => isWork(field)));
+}
+
+/** Refuses with code, field and hint. */
 export function readJob(file: unknown): JobSpec {
-	const json = readOrder(file).work;
+	const json = workOfJob(file);
 	const found = shape(json, "", ORDER_FIELDS);
 	if (found !== null) throw wrongField(found.where, found.detail);
 	const held = json as { readonly workload: keyof typeof KINDS; readonly seed: string };

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { parseMethod, readOrder } from "../../market/jobs/read-order.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { jobSpec } from "../../protocol/network/job-spec.ts";
@@ -12,8 +13,7 @@ import { bytesToElements } from "../operators/tensor-type.ts";
 import { openProgram, programRoot } from "../program/open-program.ts";
 import { tensorRoot } from "../trace/tensor-tree.ts";
 import { buildWorkload } from "./build-workload.ts";
-import { readJob } from "./read-job.ts";
-import { parseMethod, readOrder } from "./read-order.ts";
+import { readJob, workOfJob } from "./read-job.ts";
 import { specOfWorkload } from "./spec-of-workload.ts";
 
 const SAMPLES = new URL("../../../samples/", import.meta.url);
@@ -35,12 +35,17 @@ const sample = async (name: string, change: object = {}) => {
 test("an order has defaults, is read, and changes nothing of the work", () => {
 	const job = JSON.parse(readFileSync(new URL("gpt-mini.json", SAMPLES), "utf8"));
 	const none = { method: { name: "sampled", count: 16 }, mostMicros: null, mostMs: null };
-	assert.deepEqual(readOrder(job), { order: none, work: job });
+	assert.deepEqual(readOrder(job), none);
+	assert.deepEqual(workOfJob(job), job);
 	const asked = { ...job, method: "redundant", mostPrice: 1.84, mostMinutes: 41 };
 	const order = { method: { name: "redundant", count: 2 }, mostMicros: 1_840_000, mostMs: 41 * 60_000 };
-	assert.deepEqual(readOrder(asked), { order, work: job });
+	assert.deepEqual(readOrder(asked), order);
+	assert.deepEqual(workOfJob(asked), job);
 	assert.deepEqual(readJob(asked), readJob(job));
-	for (const json of [null, 7, [1], "job"]) assert.deepEqual(readOrder(json), { order: none, work: json });
+	for (const json of [null, 7, [1], "job"]) {
+		assert.deepEqual(readOrder(json), none);
+		assert.deepEqual(workOfJob(json), json);
+	}
 });
 
 test("methods are read, and others are refused by name", () => {
@@ -59,7 +64,11 @@ test("methods are read, and others are refused by name", () => {
 		"attested:1",
 		"sampled:-1",
 	];
-	for (const method of wrong) assert.throws(() => parseMethod(method), { code: "JOB_FIELD", message: /^method must/ });
+	for (const method of wrong)
+		assert.throws(() => parseMethod(method), {
+			code: "JOB_FIELD",
+			message: /^method must be redundant:2 \(to 5\), sampled:16 \(1 to 64\), optimistic, attested or zk, not '/,
+		});
 	for (const change of [{ method: 2 }, { mostPrice: 0 }, { mostPrice: "1" }, { mostMinutes: -1 }, { mostMinutes: 1e7 }])
 		assert.throws(() => readOrder(change), { code: "JOB_FIELD", message: new RegExp(`^${Object.keys(change)[0]} `) });
 });

@@ -5,12 +5,13 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Chain, JobQuote } from "../../../src/api/types.ts";
 import { totalMicros } from "../../../src/market/jobs/check-offer.ts";
 import { formatBytes, formatPercent, formatRate, wholeSpan } from "../../../src/protocol/format-number.ts";
+import { methodOf, methodText } from "../../../src/verify/methods/methods.ts";
 import { formatCount, formatExactMoney, formatSpan } from "../../parts/format.ts";
 import { Fact, Failed, Loading } from "../../parts/small.tsx";
 import type { BuiltJob, Progress } from "../work/job-worker.ts";
 import { uploadSize } from "../work/upload-job.ts";
 import { mayPayOn } from "../work/wallet.ts";
-import { methodKey, Simulated } from "./method-choice.tsx";
+import { Simulated } from "./method-choice.tsx";
 import type { Built } from "./use-built.ts";
 import type { HandIn } from "./use-hand-in.ts";
 
@@ -114,6 +115,7 @@ function Upload({ of, size }: { of: HandIn; size: number }) {
 
 function QuoteFacts({ quote }: { quote: JobQuote }) {
 	const { terms, escrow } = quote.offer;
+	const { words } = methodOf(terms.method);
 	const each = terms.parts === 1 ? "" : " a part";
 	return (
 		<dl class="facts">
@@ -130,7 +132,7 @@ function QuoteFacts({ quote }: { quote: JobQuote }) {
 				{formatExactMoney(terms.feeMicros)}
 				{each}
 			</Fact>
-			<Fact name="For checks">
+			<Fact name={`For ${words.extra}`}>
 				up to {formatExactMoney(terms.auditMicros)}
 				{each}; what is not spent comes back
 			</Fact>
@@ -142,14 +144,10 @@ function QuoteFacts({ quote }: { quote: JobQuote }) {
 				{formatCount(quote.hosts)} {quote.hosts === 1 ? "host" : "hosts"}, by proven speed and memory
 			</Fact>
 			<Fact name="Verified">
-				<code>{methodKey(terms.method)}</code>:{" "}
-				{terms.method.name === "attested" ? "a guest that was broken into and skips a tenth" : "a skipped tenth"} is
-				found with {formatPercent(quote.tenthFoundPpm / 1e6)}
+				<code>{methodText(terms.method)}</code>: {words.found(formatPercent(quote.tenthFoundPpm / 1e6))}
 				{quote.isSimulated ? <Simulated /> : null}
 			</Fact>
-			<Fact name="Paid">
-				{wholeSpan(terms.checkedMs)} after the check, without one {wholeSpan(terms.windowMs)} after the claim
-			</Fact>
+			<Fact name="Paid">{words.paid(terms)}</Fact>
 			<Fact name="Money" isWide>
 				{escrow === null
 					? "No chain here: the validator keeps a record of what is owed."

@@ -6,22 +6,21 @@ import { chanceOfOne, chanceOfSkip } from "../../../src/market/jobs/economics.ts
 import { type JobQuote, quoteJob } from "../../../src/market/jobs/quote.ts";
 import type { Params } from "../../../src/market/params.ts";
 import { AssayError } from "../../../src/protocol/assay-error.ts";
-import { formatPercent, wholeSpan } from "../../../src/protocol/format-number.ts";
-import type { JobMethod } from "../../../src/protocol/network/job.ts";
+import { formatPercent } from "../../../src/protocol/format-number.ts";
+import { type JobMethod, METHOD_NAMES, type MethodName } from "../../../src/protocol/network/job.ts";
+import { DEFAULT_METHOD, methodOf, methodText } from "../../../src/verify/methods/methods.ts";
 import { formatExactMoney, formatSpan } from "../../parts/format.ts";
 import type { BuiltJob } from "../work/job-worker.ts";
 
-export const METHODS: readonly { readonly method: JobMethod; readonly title: string }[] = [
-	{ method: { name: "sampled", count: 16 }, title: "Spot checks" },
-	{ method: { name: "sampled", count: 4 }, title: "A few spot checks" },
-	{ method: { name: "redundant", count: 2 }, title: "Run twice" },
-	{ method: { name: "optimistic", count: 0 }, title: "On trust, with audits" },
-	{ method: { name: "attested", count: 0 }, title: "Signed by the hardware" },
+const offered = (name: MethodName) =>
+	methodOf({ name }).words.choices.map(({ count, title }) => ({ method: { name, count }, title }));
+/** The usual one first. */
+export const CHOICES: readonly { readonly method: JobMethod; readonly title: string }[] = [
+	...offered(DEFAULT_METHOD.name),
+	...METHOD_NAMES.filter((name) => name !== DEFAULT_METHOD.name).flatMap(offered),
 ];
 
-export const methodKey = ({ name, count }: JobMethod): string => (count === 0 ? name : `${name}:${count}`);
-
-function catches(
+function explained(
 	method: JobMethod,
 	{ spec, work }: Pick<BuiltJob, "spec" | "work">,
 	{ jobAuditPpm, jobWindowMs }: Params,
@@ -30,16 +29,9 @@ function catches(
 	const one = chanceOfOne(method, work.perWindow, spec.segments, jobAuditPpm);
 	// Where every segment is run again, so is whatever was skipped.
 	const tenth = formatPercent(Math.max(one, chanceOfSkip(method, 0.1, jobAuditPpm)));
-	if (method.name === "redundant")
-		return "A second provider runs all of it. Any difference is found, unless both collude.";
-	if (method.name === "optimistic") {
-		const bond = price === null ? "its bond" : `its bond of at least ${formatExactMoney(price.bondMicros)}`;
-		return `Nothing is checked by default: ${tenth} of the parts are run again at random, and anyone can prove a lie for ${wholeSpan(jobWindowMs)}. Who lied loses ${bond}${price === null || price.parts === 1 ? "" : " for the part"}.`;
-	}
-	if (method.name === "attested")
-		return `Only hosts in a confidential guest that the validator allows: CPU and cards sign at both ends. No owner can change such a guest's work, unless its hardware was broken into; ${tenth} of the parts are run again at random for that.`;
-	if (one === 1) return "So small a job is run again whole, window by window. Whatever was skipped or forged is found.";
-	return `Others run ${method.count} random windows again, and the first and the last. If a tenth of the work were skipped, the chance to find it is ${tenth}; for a single forged segment it is ${formatPercent(one)}.`;
+	const ofPart = price === null || price.parts === 1 ? "" : " for the part";
+	const bond = price === null ? "its bond" : `its bond of at least ${formatExactMoney(price.bondMicros)}${ofPart}`;
+	return methodOf(method).words.explained({ count: method.count, one, tenth, windowMs: jobWindowMs, bond });
 }
 
 /** For whoever would pay for such signatures. */
@@ -83,8 +75,8 @@ export function MethodChoice(p: {
 	return (
 		<fieldset class="methods" disabled={p.isLocked}>
 			<legend class="hidden">How the result is verified</legend>
-			{METHODS.map(({ method, title }) => {
-				const key = methodKey(method);
+			{CHOICES.map(({ method, title }) => {
+				const key = methodText(method);
 				const { job, hosts, params } = p;
 				const price = job === null || hosts === null || params === null ? null : estimate(method, job, hosts, params);
 				const quote = typeof price === "string" ? null : price;
@@ -94,7 +86,7 @@ export function MethodChoice(p: {
 							type="radio"
 							name="method"
 							value={key}
-							checked={key === methodKey(p.method)}
+							checked={key === methodText(p.method)}
 							onChange={() => p.onChoose(method)}
 						/>
 						<span class="choice-title">
@@ -111,13 +103,12 @@ export function MethodChoice(p: {
 								<>
 									about <strong>{formatExactMoney(price.totalMicros)}</strong>,{" "}
 									{formatSpan(price.parts * price.estimatedMs)} of work; paid{" "}
-									{wholeSpan(method.name === "optimistic" ? price.windowMs : price.checkedMs)} after{" "}
-									{method.name === "optimistic" ? "the claim" : "the check"}
+									{methodOf(method).words.usuallyPaid(price)}
 								</>
 							)}
 						</span>
 						<span class="choice-text dim">
-							{job === null || params === null ? null : catches(method, job, params, quote)}{" "}
+							{job === null || params === null ? null : explained(method, job, params, quote)}{" "}
 							{typeof price === "string" ? price : null}
 							{quote?.isSimulated ? <Simulated /> : null}
 						</span>

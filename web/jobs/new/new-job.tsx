@@ -12,7 +12,7 @@ import { sampleJob } from "../work/samples.ts";
 import { CARDS, type Card } from "./cards.ts";
 import { BuiltFacts, HandInSteps } from "./hand-in-panel.tsx";
 import { JobForm, jobText } from "./job-form.tsx";
-import { METHODS, MethodChoice } from "./method-choice.tsx";
+import { CHOICES, MethodChoice } from "./method-choice.tsx";
 import { PendingJobs } from "./pending-jobs.tsx";
 import { type Draft, useBuilt } from "./use-built.ts";
 import { useHandIn } from "./use-hand-in.ts";
@@ -42,7 +42,7 @@ function Cards(p: { chosen: string | null; isLocked: boolean; onChoose: (card: C
 function useDraft() {
 	const [draft, setDraft] = useState<Draft | null>(null);
 	const [chosen, setChosen] = useState<{ readonly card: string; readonly sample: string } | null>(null);
-	const [method, setMethod] = useState<JobMethod>(METHODS[0]!.method);
+	const [method, setMethod] = useState<JobMethod>(CHOICES[0]!.method);
 	const [resumed, setResumed] = useState<Draft | null>(null);
 	const [trouble, setTrouble] = useState<Trouble | null>(null);
 	// Before anything else may happen: a kept draft that is read slowly does not replace what was chosen since.

@@ -4,6 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Job, JobHostView } from "../../../src/api/types.ts";
 import { totalMicros } from "../../../src/market/jobs/check-offer.ts";
 import { formatBytes, formatRate } from "../../../src/protocol/format-number.ts";
+import { methodOf, methodText } from "../../../src/verify/methods/methods.ts";
 import { CURRENCY, formatCount, formatExactMoney, formatLeft, shortId } from "../../parts/format.ts";
 import { Badge, exactTime, Failed, Id, PageTitle, Panel, Pending, Tile, Time } from "../../parts/small.tsx";
 import type { Customer } from "../../rent/rental-key.ts";
@@ -11,7 +12,6 @@ import { api, type Trouble, troubleOf, useLoaded, useNow, useReloadOn } from "..
 import { WhyPanel } from "../../why/why-panel.tsx";
 import { type LiveJob, stepsPerS } from "../job-events.ts";
 import { DrawsPanel, PartsPanel } from "../job-parts.tsx";
-import { methodKey } from "../new/method-choice.tsx";
 import { ProofsPanel } from "../proofs-panel.tsx";
 import { modelOf, RoundingReport } from "../rounding-report.tsx";
 import { cancelJob, openWallet } from "../work/wallet.ts";
@@ -73,7 +73,7 @@ export function JobPage({ id, customer }: { id: string; customer: Customer | nul
 				<OwnJob job={job} live={live} customer={customer} onChange={reload} />
 			)}
 			<PartsPanel parts={parts} live={live} hosts={hosts.value?.rows ?? NO_HOSTS} perWindow={draws.value.perWindow} />
-			{draws.value.offer.terms.method.name === "zk" ? (
+			{methodOf(draws.value.offer.terms.method).driver === "proofs" ? (
 				<ProofsPanel id={id} chainId={draws.value.offer.escrow?.chainId ?? null} />
 			) : null}
 			{drawsPanel}
@@ -179,7 +179,7 @@ function JobTiles(p: { job: Job; live: LiveJob; tokensAStep: number | null; peak
 			/>
 			<Tile
 				name="Verified"
-				value={<code>{methodKey(terms.method)}</code>}
+				value={<code>{methodText(terms.method)}</code>}
 				note={offer.escrow === null ? "a record of what is owed" : `money held on chain ${offer.escrow.chainId}`}
 			/>
 			<Tile

@@ -1,6 +1,7 @@
 // A job in one sentence: where it stands and what happens next, for every state that it can be in. Pure.
 
 import type { Job } from "../../../src/api/types.ts";
+import { methodOf } from "../../../src/verify/methods/methods.ts";
 import { formatExactMoney } from "../../parts/format.ts";
 import type { Tone } from "../../parts/small.tsx";
 import type { LiveJob } from "../job-events.ts";
@@ -42,9 +43,7 @@ function ended({ record, offer }: Job, live: LiveJob): Story {
 			"paid",
 			"valid",
 			"Done and paid",
-			terms.method.name === "zk"
-				? "Every part was claimed, proven and is paid. The result is below."
-				: "Every part was claimed, stood through its window and is paid. The result is below.",
+			`Every part was claimed, ${methodOf(terms.method).words.stood} and is paid. The result is below.`,
 		);
 	const back = formatExactMoney((parts.length - paid) * (terms.priceMicros + terms.feeMicros + terms.auditMicros));
 	if (paid > 0)
@@ -153,7 +152,7 @@ export function storyOf(job: Job, live: LiveJob): Story {
 			),
 			"window left",
 		);
-	if (job.offer.terms.method.name === "zk")
+	if (methodOf(job.offer.terms.method).driver === "proofs")
 		return until(
 			story(
 				"proving",

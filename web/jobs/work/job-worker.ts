@@ -4,6 +4,7 @@
 import type { BlobHashes } from "../../../src/api/blob-pieces.ts";
 import { type AskedJob, checkOffer } from "../../../src/market/jobs/check-offer.ts";
 import { checkedClaim, type EndedJob, type NamedResult, resultFiles } from "../../../src/market/jobs/check-result.ts";
+import { readOrder } from "../../../src/market/jobs/read-order.ts";
 import { openReplay, type Replay, type ReplayedSegment, type ReplayOf } from "../../../src/market/jobs/replay-claim.ts";
 import { AssayError } from "../../../src/protocol/assay-error.ts";
 import { bytesToHex, concatBytes, equalBytes, hexToBytes } from "../../../src/protocol/bytes/bytes.ts";
@@ -23,7 +24,6 @@ import { claimHash } from "../../../src/work/trace/commitments.ts";
 import { buildWorkload } from "../../../src/work/workloads/build-workload.ts";
 import { plainPreviews, previewFiles } from "../../../src/work/workloads/preview-files.ts";
 import { readJob } from "../../../src/work/workloads/read-job.ts";
-import { readOrder } from "../../../src/work/workloads/read-order.ts";
 import { type SpecBlob, specOfWorkload } from "../../../src/work/workloads/spec-of-workload.ts";
 import type { Workload } from "../../../src/work/workloads/workload.ts";
 import { type LookedModel, lookAtModel } from "./look-at-model.ts";
@@ -214,11 +214,11 @@ const asks: Asks = {
 		// As the validator and every provider will: a program that overflows is refused here, with its place.
 		orThrow(sealProgram(workload.program));
 		const roots = new Map<string, Uint8Array>();
-		const kind = String((readOrder(json).work as { readonly workload: unknown }).workload);
+		const kind = String((json as { readonly workload: unknown }).workload);
 		const made = await specOfWorkload(workload, {
 			title,
 			kind,
-			method: readOrder(json).order.method,
+			method: readOrder(json).method,
 			rootOf: (bytes) => rootsOf(bytes, roots, tell),
 		});
 		const { ops, bytes, peakBytes, perWindow } = openJobWork(made.spec, encodeProgram(workload.program));

@@ -3,6 +3,7 @@
 import { fittingHosts, type JobLimits } from "../../../market/jobs/fitting-hosts.ts";
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
+import { methodOf } from "../../../verify/methods/methods.ts";
 import { goOnDrawing } from "./draw-part.ts";
 import type { Job, JobContext } from "./job-context.ts";
 import type { KnownHost } from "./job-hosts.ts";
@@ -62,6 +63,6 @@ export async function nextAuditor(
 	const least = able.toSorted(
 		(one, other) => times(one) - times(other) || Number(busy.has(one)) - Number(busy.has(other)),
 	)[0];
-	const isShared = job.offer.terms.method.name === "sampled";
+	const isShared = methodOf(job.offer.terms.method).drawsWindows;
 	return least === undefined || (times(least) > 0 && !isShared) ? null : least;
 }

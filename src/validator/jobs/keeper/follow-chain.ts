@@ -8,6 +8,7 @@ import * as transitions from "../../../market/jobs/transitions.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { JobPart, JobRecord } from "../../../protocol/network/job.ts";
 import type { JobClaimRow } from "../../../store/jobs/job-rows.ts";
+import { methodOf } from "../../../verify/methods/methods.ts";
 import { provenNews } from "../proofs/proven-news.ts";
 import { payForConviction } from "./audit-pay.ts";
 import { releaseClaim } from "./claim-at-hand.ts";
@@ -34,7 +35,7 @@ async function newsOf(
 	const nowMs = context.env.nowMs();
 	const at = part.part;
 	const account = await drawnAccount(context, job, part);
-	const isZk = offer.terms.method.name === "zk";
+	const isProven = methodOf(offer.terms.method).driver === "proofs";
 	const news = escrowNews(part, offer.terms, found, { account, isCancelled });
 	switch (news?.kind) {
 		case undefined:
@@ -53,12 +54,12 @@ async function newsOf(
 		case "settled":
 			// Whoever settled it may have been quicker than our last look at its proofs.
 			return (
-				(isZk ? await provenNews(chain.zk, job, part) : null) ??
+				(isProven ? await provenNews(chain.zk, job, part) : null) ??
 				transitions.settled(record, at, Math.max(nowMs, part.untilMs + 1))
 			);
 		case "fell": {
 			const isUnproven =
-				isZk && account !== null && (await chain.conviction(BigInt(`0x${job.id}`), at, account)) === null;
+				isProven && account !== null && (await chain.conviction(BigInt(`0x${job.id}`), at, account)) === null;
 			return isUnproven ? transitions.unproven(record, at) : transitions.convicted(record, at);
 		}
 		case "refunded":

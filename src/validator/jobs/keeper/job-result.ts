@@ -3,6 +3,7 @@
 // parts before that one gave.
 import type { JobResult } from "../../../api/types.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
+import { methodOf } from "../../../verify/methods/methods.ts";
 import { releaseClaim } from "./claim-at-hand.ts";
 import { knownDraw } from "./draw-part.ts";
 import type { Job, JobContext } from "./job-context.ts";
@@ -12,7 +13,7 @@ import type { ClaimBody } from "./take-claim.ts";
 async function isShown(context: JobContext, job: Job, number: number): Promise<boolean> {
 	const part = job.record.parts[number]!;
 	if (part.state === "paid" || (part.state === "claimed" && part.isChecked)) return true;
-	if (part.state !== "claimed" || job.offer.terms.method.name !== "optimistic" || part.audits.length > 0) return false;
+	if (part.state !== "claimed" || !methodOf(job.offer.terms.method).isOpen || part.audits.length > 0) return false;
 	// A little later than the draw: whether it is run again is decided from it.
 	const draw = await knownDraw(context, job, { part: number, attempt: part.attempt, role: 2 });
 	return draw !== null && context.env.nowMs() > draw.atMs + DECIDED_MS;

@@ -3,7 +3,6 @@
 
 import type { JobQuote } from "../../../api/types.ts";
 import { jobIdOf } from "../../../chain/contracts/job-escrow.ts";
-import { ZK_METHOD } from "../../../chain/contracts/zk-jobs.ts";
 import { newJob } from "../../../market/jobs/job-rules.ts";
 import { type QuoteInput, quoteJob } from "../../../market/jobs/quote.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
@@ -11,6 +10,7 @@ import { codes } from "../../../protocol/codes.ts";
 import type { JobMethod, JobTerms } from "../../../protocol/network/job.ts";
 import type { JobOffer } from "../../../protocol/network/job-offer.ts";
 import type { JobSpec } from "../../../protocol/network/job-spec.ts";
+import { methodOf } from "../../../verify/methods/methods.ts";
 import { proofOps, provingPlan } from "../../../work/plan/proving-plan.ts";
 import type { JobWork } from "../../../work/program/job-work.ts";
 import { jobHolder } from "../blobs/blob-holders.ts";
@@ -40,10 +40,8 @@ async function gasMicros({ jobChain, config }: JobContext): Promise<number> {
 }
 
 function mustBeMethod({ name, count }: JobMethod): void {
-	const [least, most] = { redundant: [2, 5], sampled: [1, 64], optimistic: [0, 0], attested: [0, 0], zk: [0, 0] }[
-		name
-	]!;
-	if (count < least! || count > most!)
+	const { least, most } = methodOf({ name }).counts;
+	if (count < least || count > most)
 		throw new AssayError("JOB_SPEC", `${name} takes a count from ${least} to ${most}, not ${count}`);
 }
 
@@ -53,10 +51,10 @@ function mustBeMethod({ name, count }: JobMethod): void {
  */
 async function provingOf(
 	{ jobChain }: JobContext,
-	{ method: { name }, segments }: JobSpec,
+	{ method, segments }: JobSpec,
 	{ program }: JobWork,
 ): Promise<Pick<QuoteInput, "proving">> {
-	if (name !== "zk") return {};
+	if (methodOf(method).driver === "audits") return {};
 	if (jobChain === null)
 		throw new AssayError("JOB_METHOD", "jobs that are paid by proof need a chain, and this validator has none", {
 			hint: codes.JOB_METHOD.hint,
@@ -123,7 +121,7 @@ async function mustBeFunded({ jobChain }: JobContext, offer: JobOffer): Promise<
 	if (terms === null) return;
 	if (jobChain === null || !(await jobChain.job(jobIdOf(terms))).isFunded)
 		throw new AssayError("JOB_UNFUNDED", "the escrow on chain has no funds for these terms");
-	if (terms.method === ZK_METHOD && !(await jobChain.zk.isOrdered(jobIdOf(terms))))
+	if (methodOf(offer.terms.method).driver === "proofs" && !(await jobChain.zk.isOrdered(jobIdOf(terms))))
 		throw new AssayError("JOB_UNORDERED", "its customer has not said on chain what is to be proven", {
 			hint: codes.JOB_UNORDERED.hint,
 		});

@@ -4,6 +4,7 @@
 import { type JobStep, nextSteps } from "../../../market/jobs/next-steps.ts";
 import * as transitions from "../../../market/jobs/transitions.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";
+import { methodOf } from "../../../verify/methods/methods.ts";
 import { endOfProofs, followProofs } from "../proofs/follow-proofs.ts";
 import { hostsFor } from "./audit-draw.ts";
 import { releaseClaim } from "./claim-at-hand.ts";
@@ -43,13 +44,12 @@ async function turnOnce(context: JobContext, job: Job): Promise<boolean> {
 	return false;
 }
 
-const isZk = ({ offer }: Job): boolean => offer.terms.method.name === "zk";
-
 /** True: something changed; the rest is decided anew. */
 async function take(context: JobContext, job: Job, step: JobStep): Promise<boolean> {
 	const { env, config } = context;
 	const part = job.record.parts[step.part]!;
 	const chain = job.offer.escrow === null ? null : context.jobChain;
+	const isProven = methodOf(job.offer.terms.method).driver === "proofs";
 	switch (step.kind) {
 		case "draw":
 			return draw(context, job, part, step.only);
@@ -64,9 +64,9 @@ async function take(context: JobContext, job: Job, step: JobStep): Promise<boole
 				tellStop(context, job, part);
 			return true;
 		case "verify":
-			return isZk(job) ? followProofs(context, job, part) : verifyPart(context, job, step.part);
+			return isProven ? followProofs(context, job, part) : verifyPart(context, job, step.part);
 		case "settle":
-			return isZk(job) ? endOfProofs(context, job, part) : settle(context, job, part);
+			return isProven ? endOfProofs(context, job, part) : settle(context, job, part);
 		case "refund":
 			if (chain === null) {
 				await changeJob(context, job, transitions.refunded(job.record, step.part, env.nowMs(), "anyone"));
@@ -95,7 +95,7 @@ async function draw(context: JobContext, job: Job, part: JobPart, only: string |
 	const drawn = await goOnDrawing(context, job, place, {
 		list: async () => {
 			const { bondMicros, method } = job.offer.terms;
-			const isHosted = method.name === "attested";
+			const isHosted = methodOf(method).needsHosted;
 			const limits = { excluded: new Set(part.excluded), bondMicros, isHosted };
 			const able = await hostsFor(context, job, part.part, limits);
 			if (only !== null) return able.filter(({ provider }) => provider === only);

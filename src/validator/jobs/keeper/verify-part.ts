@@ -12,7 +12,7 @@ import { sha256Of } from "../../../protocol/hash/tagged-hash.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
 import type { AttestedLevel } from "../../../protocol/probe/verdict.ts";
 import type { MethodAction, PartView } from "../../../verify/methods/method.ts";
-import { METHODS } from "../../../verify/methods/methods.ts";
+import { methodOf } from "../../../verify/methods/methods.ts";
 import { auditHolder } from "../blobs/blob-holders.ts";
 import { putOwnBlob } from "../blobs/own-blob.ts";
 import { nextAuditor } from "./audit-draw.ts";
@@ -64,20 +64,21 @@ export async function verifyPart(context: JobContext, job: Job, number: number):
 	const { method } = job.offer.terms;
 	const segments = partRange(job.offer.terms, number).count;
 	if (!(await isBeginOpen(context, job, number))) return false;
-	const isRedundant = method.name === "redundant";
+	const rules = methodOf(method);
+	const isAtOnce = rules.runners(method.count) > 1;
 	/** What is run again, and whether, is drawn once the claim is there. */
-	const isFresh = part.state === "claimed" && (isRedundant || part.audits.length === 0);
+	const isFresh = part.state === "claimed" && (isAtOnce || part.audits.length === 0);
 	const place = { part: number, attempt: part.attempt, role: 2 } as const;
 	const drawn = isFresh ? await goOnDrawing(context, job, place, { list: async () => [] }) : null;
 	if (isFresh && (drawn === null || drawn === "nobody")) return false;
 	const seed = drawn === null || drawn === "nobody" ? null : drawn.seed;
 	const view: PartView = {
 		...{ part, method, segments },
-		isTooFast: isFresh && !isRedundant && (await cameTooFast(context, job, part)),
-		attested: isFresh && method.name === "attested" ? await levelOfClaim(context, part) : "none",
+		isTooFast: isFresh && !isAtOnce && (await cameTooFast(context, job, part)),
+		attested: isFresh && rules.needsHosted ? await levelOfClaim(context, part) : "none",
 	};
-	const chance = isFresh && method.name !== "sampled" ? await chanceOfAudit(context, job, part) : 0;
-	const actions = METHODS[method.name].next(view, {
+	const chance = isFresh && !rules.drawsWindows ? await chanceOfAudit(context, job, part) : 0;
+	const actions = rules.next(view, {
 		windows: (count) => drawWindows(seed!, segments, job.offer.perWindow, count),
 		isAudited: () => isAuditedByChance(seed!, chance),
 	});

@@ -8,6 +8,7 @@ import { hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import { isEmbeddedChainId } from "../../../protocol/chain/embedded-chain-id.ts";
 import { fromHex } from "../../../protocol/chain/hex.ts";
 import { codes } from "../../../protocol/codes.ts";
+import { methodOf } from "../../../verify/methods/methods.ts";
 import { encodeProofFile } from "../../../verify/zk/proof-file.ts";
 import { DEV_ID, ignitionId } from "../../../verify/zk/srs.ts";
 import type { SegmentStatement } from "../../../verify/zk/statement.ts";
@@ -37,7 +38,7 @@ export function createJobProofs({ jobChain, works }: Pick<JobContext, "jobChain"
 	const known = new BoundedMap<string, readonly PaidProof[]>(1000);
 
 	async function list({ id, offer }: Pick<Job, "id" | "offer">): Promise<readonly PaidProof[]> {
-		if (jobChain === null || offer.terms.method.name !== "zk") return [];
+		if (jobChain === null || methodOf(offer.terms.method).driver !== "proofs") return [];
 		const job = BigInt(`0x${id}`);
 		const next = await jobChain.zk.next(job);
 		const found = known.get(id) ?? [];
