@@ -850,6 +850,10 @@ export const codes = {
 		"The EVM of the embedded chain is not installed.",
 		"Install @nomicfoundation/edr beside assay, or name a chain by its RPC URL.",
 	),
+	CHAIN_EVM_OTHER: error(
+		"Another version of the EVM made the embedded chain, and this one does not make its blocks again.",
+		"Install the version of @nomicfoundation/edr that the message names, or move the chain's folder away and begin a new chain.",
+	),
 	CHAIN_REORGANISED: error(
 		"The chain took back more blocks than a reorganisation may.",
 		"The node follows another chain, or an embedded one was begun anew. Remove the cursor to read all again.",

@@ -1,6 +1,7 @@
 // One EVM in this process: @nomicfoundation/edr behind the Rpc type, mining only when told to. Everything
 // that a block's hash depends on is spelled out here or passed in, so that the same calls make the same chain
 // again. Keeping it over restarts is embedded-chain.ts.
+import { readFileSync } from "node:fs";
 import type { EdrContext } from "@nomicfoundation/edr";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
@@ -29,6 +30,22 @@ export function isEvmInstalled(): boolean {
 	}
 }
 
+const isMissing = (cause: unknown) =>
+	new AssayError("CHAIN_EVM_MISSING", "the EVM of the embedded chain is not installed", {
+		hint: "npm install @nomicfoundation/edr@0.20.0 beside assay (Node 22 or newer), or name a chain by its RPC URL.",
+		cause,
+	});
+
+/** The installed version: another one may make other blocks of the same transactions. */
+export function edrVersion(): string {
+	try {
+		const manifest = new URL("package.json", import.meta.resolve("@nomicfoundation/edr"));
+		return (JSON.parse(readFileSync(manifest, "utf8")) as { readonly version: string }).version;
+	} catch (cause) {
+		throw isMissing(cause);
+	}
+}
+
 type Edr = typeof import("@nomicfoundation/edr");
 // "Should only be called once", says its documentation; all chains of a process share it.
 let loaded: Promise<{ readonly edr: Edr; readonly context: EdrContext }> | null = null;
@@ -38,10 +55,7 @@ async function load(): Promise<{ readonly edr: Edr; readonly context: EdrContext
 	try {
 		edr = await import("@nomicfoundation/edr");
 	} catch (cause) {
-		throw new AssayError("CHAIN_EVM_MISSING", "the EVM of the embedded chain is not installed", {
-			hint: "npm install @nomicfoundation/edr@0.20.0 beside assay (Node 22 or newer), or name a chain by its RPC URL.",
-			cause,
-		});
+		throw isMissing(cause);
 	}
 	const context = new edr.EdrContext();
 	await context.registerProviderFactory(edr.L1_CHAIN_TYPE, edr.l1ProviderFactory());

@@ -12,7 +12,7 @@ import { type FolderLock, lockFolder } from "../../platform/folder-lock.ts";
 import { createMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { type BlockJournal, type JournalBlock, type JournalFault, openJournal } from "./block-journal.ts";
-import { createEdrProvider, type Genesis } from "./edr-provider.ts";
+import { createEdrProvider, edrVersion, type Genesis } from "./edr-provider.ts";
 import { replayJournal } from "./replay-journal.ts";
 import { type Rpc, RpcRefusal } from "./rpc.ts";
 
@@ -78,7 +78,7 @@ export async function repairEmbeddedChain(folder: string, nowMs: number) {
 			});
 		const journal = await openJournal(folder);
 		try {
-			const changed = await replayJournal(await createEdrProvider(genesis), journal.blocks);
+			const changed = await replay(folder, genesis, await createEdrProvider(genesis), journal.blocks);
 			// Nothing would be left, and the journal is not what is wrong.
 			if (changed?.kept === 0) throw damaged(changed, journal.blocks.length);
 			const ahead = firstAhead(journal.blocks.slice(0, changed?.kept), nowMs);
@@ -99,18 +99,33 @@ async function openLocked(options: EmbeddedOptions, lock: FolderLock) {
 	try {
 		await syncFolder(options.folder);
 		const evm = await createEdrProvider(genesis);
-		const fault = journal.fault ?? (await replayJournal(evm, journal.blocks));
+		const fault = journal.fault ?? (await replay(options.folder, genesis, evm, journal.blocks));
 		if (fault !== null) throw damaged(fault, journal.blocks.length);
 		const ahead = firstAhead(journal.blocks, options.nowMs());
 		if (ahead !== null)
 			throw new AssayError("CHAIN_AHEAD", `${ahead.why}; ${ahead.kept} blocks before it do not`, {
 				hint: "Check this machine's clock. If it is right now, `assay chain repair` takes back the blocks that were made while it was not.",
 			});
+		const edr = edrVersion();
+		if (genesis.edr !== edr) await keepGenesis(options.folder, { ...genesis, edr });
 		return runChain(options, { lock, journal, evm, headS: journal.blocks.at(-1)?.t ?? genesis.timestamp });
 	} catch (error) {
 		await journal.close();
 		throw error;
 	}
+}
+
+/** As replayJournal; what a version of the EVM cannot make again is not the journal's fault. */
+async function replay(folder: string, { edr }: KeptGenesis, evm: Rpc, blocks: readonly JournalBlock[]) {
+	const [fault, installed] = [await replayJournal(evm, blocks), edrVersion()];
+	if (fault === null || edr === undefined || edr === installed) return fault;
+	throw new AssayError(
+		"CHAIN_EVM_OTHER",
+		`version ${edr} of the EVM made the embedded chain, and version ${installed} does not make it again: ${fault.why}`,
+		{
+			hint: `npm install @nomicfoundation/edr@${edr} beside assay. Or move ${folder} away: the next start begins a new chain.`,
+		},
+	);
 }
 
 /** A clock may be a little slow. */
@@ -131,7 +146,7 @@ const damaged = ({ kept, why }: JournalFault, read: number) =>
 		{
 			hint:
 				"Restore the folder if you have a copy. Else `assay chain repair` goes back to the last whole block and keeps the rest in a file." +
-				" (If block 1 already differs, genesis.json was changed, or another version of the EVM made the journal.)",
+				" (If block 1 already differs, genesis.json was changed.)",
 		},
 	);
 
@@ -221,22 +236,29 @@ async function mustPay(evm: Rpc, raw: string): Promise<void> {
 		throw new RpcRefusal({ code: -32000, message: "max fee per gas less than block base fee" });
 }
 
-async function loadGenesis({ folder, genesis }: EmbeddedOptions): Promise<Genesis> {
+interface KeptGenesis extends Genesis {
+	/** The version of @nomicfoundation/edr that made the newest blocks. */
+	readonly edr?: string;
+}
+
+async function loadGenesis({ folder, genesis }: EmbeddedOptions): Promise<KeptGenesis> {
 	const kept = await readGenesis(folder);
 	if (kept !== null) return kept;
 	// A new chain has the newest rules; one that is kept has those that it began with.
-	const made: Genesis = { hardfork: "Osaka", ...genesis };
-	await writeDurably(genesisPath(folder), `${JSON.stringify(made)}\n`);
+	const made: KeptGenesis = { hardfork: "Osaka", ...genesis, edr: edrVersion() };
+	await keepGenesis(folder, made);
 	return made;
 }
 
 const genesisPath = (folder: string) => join(folder, "genesis.json");
+const keepGenesis = (folder: string, genesis: KeptGenesis) =>
+	writeDurably(genesisPath(folder), `${JSON.stringify(genesis)}\n`);
 
-async function readGenesis(folder: string): Promise<Genesis | null> {
+async function readGenesis(folder: string): Promise<KeptGenesis | null> {
 	const kept = await readIfPresent(genesisPath(folder));
 	if (kept === null) return null;
 	try {
-		return JSON.parse(String(kept)) as Genesis;
+		return JSON.parse(String(kept)) as KeptGenesis;
 	} catch (cause) {
 		throw new AssayError("CHAIN_JOURNAL", "the embedded chain's genesis.json is damaged", {
 			hint: "Restore it from a copy; else move the folder `chain` away, and the next start begins a new chain.",
