@@ -1,6 +1,6 @@
-// Which version of the EVM made an embedded chain: a chain of an earlier one is read when the same blocks come
-// out, and else refused by that version's name, with nothing cut. An upgrade of @nomicfoundation/edr that
-// changes blocks fails here first.
+// Which version of the EVM made an embedded chain: a chain of an earlier one is read when the same blocks
+// come out, and else refused by that version's name, with nothing cut. An upgrade of @nomicfoundation/edr
+// that changes blocks fails here first.
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
