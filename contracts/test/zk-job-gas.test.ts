@@ -33,6 +33,7 @@ import * as zk from "../../src/chain/contracts/zk-jobs.ts";
 import { accountOf, type Call } from "../../src/chain/sending/sign.ts";
 import { fromHex, toHex } from "../../src/protocol/chain/hex.ts";
 import { keccakTree } from "../../src/protocol/hash/keccak-tree.ts";
+import { METHOD_NUMBERS } from "../../src/protocol/network/job.ts";
 import { proofSizes } from "../../src/verify/zk/verify-segment.ts";
 import { planHash, planWords } from "../../src/work/plan/compile-plan.ts";
 import { claimHash, rootsTree, segmentTree } from "../../src/work/trace/commitments.ts";
@@ -101,7 +102,7 @@ test("what a segment of eleven links of 1,024 costs where it is paid", async () 
 			audit: 32n * UNIT,
 		},
 		...{ bond: 10n * UNIT, startBy: 1_800_100_000n, workSeconds: 1200, windowSeconds: 1200, checkedSeconds: 60 },
-		...{ method: zk.ZK_METHOD, quorum: 1, validators: [validator.address] },
+		...{ method: METHOD_NUMBERS.zk, quorum: 1, validators: [validator.address] },
 	};
 	const job = jobIdOf(terms);
 	await does(approveJobsCall(contracts, 10n ** 30n));

@@ -148,7 +148,7 @@ async function termsOf(salt: string): Promise<JobTerms> {
 		...{ program: `0x${plan.programRoot}`, segments: BigInt(1 + SEGMENTS), parts: 1 },
 		...{ inputs: hashOf("inputs"), spec: hashOf("spec"), price: UNIT, fee: 0n, audit: 3n * UNIT, bond: 10n * UNIT },
 		...{ startBy: BigInt((await nowS()) + 86_400), workSeconds: 1200, windowSeconds: WINDOW_S, checkedSeconds: 60 },
-		...{ method: zk.ZK_METHOD, quorum: 1, validators: [validator.address] },
+		...{ method: METHOD_NUMBERS.zk, quorum: 1, validators: [validator.address] },
 	};
 }
 
@@ -262,7 +262,7 @@ async function claim(
 	const stored = await signStored(validator, contracts, { job, part: 0, attempt }, made.claim);
 	await send(worker, claimPartCall(contracts, terms, 0, made.shown, [stored]));
 	await beforeList();
-	if (terms.method === zk.ZK_METHOD)
+	if (terms.method === METHOD_NUMBERS.zk)
 		gas.zkJobList = await send(worker, zk.listEndsCall(contracts, terms, order!, 0, listed()));
 	return made;
 }

@@ -15,6 +15,7 @@ import { refusedBecause } from "../../src/chain/sending/refusal.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
 import { toHex } from "../../src/protocol/chain/hex.ts";
 import { keccak } from "../../src/protocol/hash/keccak-tree.ts";
+import { METHOD_NUMBERS } from "../../src/protocol/network/job.ts";
 import { pointsHash, treeOf } from "../../src/provider/proofs/chain-forms.ts";
 import { nodesBelow } from "../../src/provider/proofs/keep-end.ts";
 import { makeTrees } from "../../src/provider/proofs/make-trees.ts";
@@ -84,7 +85,7 @@ test("ordered, proven and verified over the powers of a file", async (t) => {
 		...NO_TERMS,
 		...{ customer: customer!.address, start: toHex(firstState(program)), seed: toHex(SEED), parts: 1, quorum: 1 },
 		...{ program: `0x${plan.programRoot}` as const, segments: 2n, validators: [validators[0]!.address] },
-		...{ inputs: toHex(keccak(SEED)), price: UNIT, fee: 0n, audit: UNIT, bond: 10n * UNIT, method: zk.ZK_METHOD },
+		...{ inputs: toHex(keccak(SEED)), price: UNIT, fee: 0n, audit: UNIT, bond: 10n * UNIT, method: METHOD_NUMBERS.zk },
 		...{ startBy: BigInt(nowS + 86_400), workSeconds: 1200, windowSeconds: 1200, checkedSeconds: 60 },
 	};
 	await send(customer!, fundJobCall(contracts, terms));

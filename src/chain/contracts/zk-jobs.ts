@@ -26,9 +26,6 @@ export type PostedTree = ContractFunctionArgs<typeof twinPostsAbi, "payable", "p
 export type ContractLeaf = ContractFunctionArgs<typeof twinPostsAbi, "nonpayable", "proveLeaf">[4];
 export type PostedNode = PostedTree["tops"][number];
 
-/** The number of a job whose method is zk, in its terms. */
-export const ZK_METHOD = 5;
-
 /** Compiles a plan once for everybody. `words`: planWords. */
 export const registerPlanCall = (contracts: Addressed, words: Hex): Call =>
 	callOf(contracts, "zkPlans", "register", words);

@@ -5,13 +5,14 @@ import { resolve } from "node:path";
 import { read } from "../../chain/contracts/contracts.ts";
 import type { JobTerms } from "../../chain/contracts/job-escrow.ts";
 import { orderDisputesCall } from "../../chain/contracts/segment-proofs.ts";
-import { orderProofsCall, registerPlanCall, ZK_METHOD, type ZkOrder } from "../../chain/contracts/zk-jobs.ts";
+import { orderProofsCall, registerPlanCall, type ZkOrder } from "../../chain/contracts/zk-jobs.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
 import { codes } from "../../protocol/codes.ts";
 import { makeOrder } from "../../provider/proofs/order.ts";
 import { powersOf } from "../../provider/proofs/powers.ts";
+import { methodNumbered } from "../../verify/methods/methods.ts";
 import { elementsToBytes } from "../../work/operators/tensor-type.ts";
 import { planWords, type ZkPlan } from "../../work/plan/compile-plan.ts";
 import { provingPlan } from "../../work/plan/proving-plan.ts";
@@ -71,6 +72,6 @@ export async function orderOnChain(
 	await requireGas(client, account, GAS.plan);
 	const isKnown = BigInt(await read(contracts, "zkPlans", "imageOf", order.plan)) !== 0n;
 	if (!isKnown) await sendCall(client, account, registerPlanCall(contracts, toHex(planWords(plan))));
-	const call = terms.method === ZK_METHOD ? orderProofsCall : orderDisputesCall;
+	const call = methodNumbered(terms.method)?.driver === "proofs" ? orderProofsCall : orderDisputesCall;
 	await sendCall(client, account, call(contracts, terms, order));
 }

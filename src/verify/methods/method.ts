@@ -81,11 +81,15 @@ interface Words {
 	/** What a page offers, and how it explains it. */
 	readonly choices: readonly { readonly count: number; readonly title: string }[];
 	explained(prospects: Prospects): string;
+	/** What a page says of a method that it cannot order; null: it can, by `choices`. */
+	readonly elsewhere: { readonly title: string; readonly why: string; readonly fits: string } | null;
 }
 
 export interface Method {
 	/** What an order may count; all 0: nothing. `usual`: where it does not say. */
 	readonly counts: { readonly usual: number; readonly least: number; readonly most: number };
+	/** What is ordered where nothing is said; true of one method. */
+	readonly isDefault: boolean;
 	/** "audits": by the steps that `next` gives. "proofs": by proofs of its segments on chain, docs/zk.md. */
 	readonly driver: "audits" | "proofs";
 	/** Windows of a part are drawn and run again, several by one auditor. Else parts are run again whole. */
@@ -122,7 +126,7 @@ export const createMethod = ({
 	...own
 }: Pick<Method, "next"> & Partial<Omit<Method, "words">> & { readonly words?: Partial<Words> }): Method => ({
 	...{ counts: { usual: 0, least: 0, most: 0 }, driver: "audits", windowsToClaim: 1, drawsWindows: false },
-	...{ isFoundBySize: false, needsHosted: false, isOpen: false, isProvable: false },
+	...{ isDefault: false, isFoundBySize: false, needsHosted: false, isOpen: false, isProvable: false },
 	runners: () => 1,
 	// A random audit takes the whole part; its price is held back for every part, and most of it goes back.
 	audited: (_, segments) => segments,
@@ -142,6 +146,7 @@ export const createMethod = ({
 		stood: "stood through its window",
 		choices: [],
 		explained: ({ tenth }) => `${tenth} of the parts are run again at random.`,
+		elsewhere: null,
 		...words,
 	},
 });

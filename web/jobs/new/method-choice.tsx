@@ -115,11 +115,14 @@ export function MethodChoice(p: {
 					</label>
 				);
 			})}
-			<p class="dim" data-by-proof>
-				Paid by proof, <code>zk</code>: whoever orders it commits to its data and first weights with an engine, which a
-				browser has not. Download the job file, then <code>assay job submit job.json --method zk</code>. An MLP that is
-				trained by <code>exact-sgd</code> can be proven.
-			</p>
+			{METHOD_NAMES.map((name) => ({ name, words: methodOf({ name }).words.elsewhere })).map(({ name, words }) =>
+				words === null ? null : (
+					<p key={name} class="dim" data-elsewhere={name}>
+						{words.title}, <code>{name}</code>: {words.why} Download the job file, then{" "}
+						<code>assay job submit job.json --method {name}</code>. {words.fits}
+					</p>
+				),
+			)}
 		</fieldset>
 	);
 }

@@ -1,7 +1,6 @@
 // A stranger's question to whoever made a claim, docs/jobs.md §14. First words come from what was said
 // before, where it was: the claimant is asked once. Who answers one question in two ways is convicted on the
 // spot.
-import { ZK_METHOD } from "../../../chain/contracts/zk-jobs.ts";
 import { isCheckpoint } from "../../../market/jobs/proof-checkpoints.ts";
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import {
@@ -11,6 +10,7 @@ import {
 	type SaidAnswer,
 } from "../../../protocol/network/job-question.ts";
 import type { BlobName } from "../../../protocol/network/job-spec.ts";
+import { methodNumbered } from "../../../verify/methods/methods.ts";
 import { answerLength, rootsAnswer } from "../../../verify/optimistic/questions.ts";
 import type { JobAtHand } from "../../../verify/optimistic/search.ts";
 import { askParty, firstWordQuestion, TwoWords } from "./ask-party.ts";
@@ -25,7 +25,7 @@ import { twoWordsFile } from "./signed-file.ts";
  * since it is paid when they are done.
  */
 async function shownState(means: EvidenceMeans, at: ClaimAtHand, job: JobAtHand, segment: number): Promise<Uint8Array> {
-	if (at.escrow?.method !== ZK_METHOD || !isCheckpoint(job.program, at.claim, segment))
+	if (methodNumbered(at.escrow?.method ?? 0)?.driver !== "proofs" || !isCheckpoint(job.program, at.claim, segment))
 		throw questionBad("it is not for strangers");
 	const now = { ...means, patienceMs: 0 };
 	const roots = await claimantOf(now, at, job).stateRoots(segment);

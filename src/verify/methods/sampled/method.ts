@@ -6,6 +6,7 @@ import { createMethod, settleAudits, whole } from "../method.ts";
 export const method = createMethod({
 	// A tenth that was skipped is found with 81 %.
 	counts: { usual: 16, least: 1, most: 64 },
+	isDefault: true,
 	drawsWindows: true,
 	isFoundBySize: true,
 	// One more than the windows: a short last one is run with the one before it.

@@ -22,6 +22,11 @@ export const method = createMethod({
 			`when every segment is proven; unproven ${wholeSpan(2 * windowMs)} after the claim, it goes to another`,
 		found: () => "what is wrong is not paid",
 		stood: "proven",
+		elsewhere: {
+			title: "Paid by proof",
+			why: "whoever orders it commits to its data and first weights with an engine, which a browser has not.",
+			fits: "An MLP that is trained by exact-sgd can be proven.",
+		},
 		explained: () => "Every segment is proven on chain, and what is wrong is not paid.",
 	},
 });
