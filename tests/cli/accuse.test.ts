@@ -29,8 +29,7 @@ import {
 } from "../../src/protocol/chain/probe-receipt.ts";
 import { sha256Of } from "../../src/protocol/hash/tagged-hash.ts";
 import type { GemmSpec, StreamSpec } from "../../src/protocol/probe/evidence.ts";
-import type { StageReceipts } from "../../src/validator/probe/provider-word.ts";
-import type { CommittedGemm } from "../../src/validator/probe/stage-context.ts";
+import type { CommittedGemm, StageReceipts } from "../../src/validator/probe/provider-word.ts";
 import { createReceiptCollector } from "../../src/validator/receipts/collect-receipts.ts";
 import type { FraudNote } from "../../src/validator/receipts/probe-receipts.ts";
 import { type Accused, createFraudKeeper } from "../../src/validator/settlement/fraud-keeper.ts";

@@ -4,7 +4,7 @@
 import type { Countersigner } from "../../engine/links/link.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { endOfRun, type StageOf, wrongInWord } from "../../protocol/probe/countersign.ts";
-import type { Countersign } from "../../protocol/probe/evidence.ts";
+import type { ChallengeSpec, Countersign, GemmSpec } from "../../protocol/probe/evidence.ts";
 
 interface StageRun {
 	readonly first: Uint8Array;
@@ -45,4 +45,43 @@ export function createProviderWord(countersigner: Countersigner, probe: Omit<Sta
 			return { nonce: previous, receipts };
 		},
 	};
+}
+
+/** A challenge whose roots are all there; nothing of it has been opened. */
+interface Committed<Spec> {
+	readonly challenge: number;
+	readonly spec: Spec;
+	readonly seed: Uint8Array;
+	readonly roots: readonly Uint8Array[];
+}
+export type CommittedRun = Committed<ChallengeSpec> & { readonly tookUs: number };
+export type CommittedGemm = Committed<GemmSpec>;
+
+/**
+ * Told of a stage's gemms after all their roots, before any place to open is, with the host's receipts; null:
+ * it gave no answer.
+ */
+export type OnCommitted = (committed: readonly CommittedGemm[], receipts: StageReceipts | null) => void;
+
+/**
+ * The provider's nonce for a stage, null where it gives none at all; "none" when it owed one: then nothing is
+ * opened.
+ */
+export async function askWord(
+	word: ProviderWord | null,
+	onCommitted: OnCommitted | undefined,
+	committed: readonly CommittedRun[],
+): Promise<Uint8Array | null | "none"> {
+	if (committed.length === 0) return null;
+	const isGemm = (one: CommittedRun): one is CommittedRun & CommittedGemm => one.spec.kind === "gemm";
+	const gemms = onCommitted === undefined ? [] : committed.filter(isGemm);
+	if (word === null) {
+		onCommitted?.(gemms, null);
+		return null;
+	}
+	const runs = committed.map(({ seed, roots, tookUs }) => ({ first: seed, roots, tookUs }));
+	const asked = gemms.map(({ challenge }) => challenge);
+	const { nonce, receipts } = await word.ask(runs, asked);
+	onCommitted?.(gemms, receipts);
+	return nonce ?? "none";
 }

@@ -14,23 +14,24 @@ import { orAbort } from "../../platform/abortable.ts";
 import { nodeSignatures } from "../../platform/node-signatures.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
-import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
+import { type Beacon, firstSeed, openSeed } from "../../protocol/probe/challenge-seed.ts";
 import { claimHash } from "../../protocol/probe/countersign.ts";
-import type { ChallengeSpec, DroppedTry, EvidenceBody, HostClaim, Reading } from "../../protocol/probe/evidence.ts";
+import type { ChallengeSpec, EvidenceBody, HostClaim } from "../../protocol/probe/evidence.ts";
 import { type AnsweredChallenge, encodeEvidence, packChallenges } from "../../protocol/probe/evidence-codec.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
 import type { Verdict } from "../../protocol/probe/verdict.ts";
 import type { CollateralItem } from "../../verify/attestation/collateral/bundle.ts";
 import { deriveFigures } from "../../verify/hardware/derive-figures.ts";
 import { planProbe } from "../../verify/hardware/plan/plan-probe.ts";
-import type { Plan, Seen, WarmUpSeen } from "../../verify/hardware/plan/probe-plan.ts";
+import type { Plan, Seen, Step, WarmUpSeen } from "../../verify/hardware/plan/probe-plan.ts";
 import { type Expectations, verifyEvidence } from "../../verify/hardware/verify.ts";
 import { type AttestRounds, createAttestRounds } from "./attest-rounds.ts";
+import { ProbeEngine } from "./probe-engine.ts";
 import type { ProbeEvent } from "./probe-event.ts";
-import { createProviderWord } from "./provider-word.ts";
-import { releaseAll, runStage } from "./run-stage.ts";
+import { askWord, createProviderWord, type OnCommitted } from "./provider-word.ts";
+import { bytesOfPass, type Recorded } from "./recorded.ts";
+import { type ProbeSeeds, runStage, type StageEnd } from "./run-stage.ts";
 import { runWarmUps } from "./run-warm-ups.ts";
-import type { OnCommitted, StageContext } from "./stage-context.ts";
 
 const DEADLINES = {
 	readyMs: 20_000,
@@ -95,13 +96,14 @@ export interface ProbeResult {
 }
 
 export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
-	const { signal, signer, randomBytes, beacon = null, onCommitted } = options;
+	const { signal, signer, randomBytes, beacon = null, onCommitted, target, onEvent = () => {} } = options;
+	const { quick, sustainMs, training = false, samples = null, devices = null } = options;
+	const plan = options.plan ?? planProbe({ quick, sustainMs, training, samples, devices });
 	const probeId = options.probeId ?? bytesToHex(randomBytes(16));
 	const zeroUs = options.clockUs();
 	const startedAtMs = Math.floor(options.nowMs());
 	const clockUs = () => Math.floor(options.clockUs() - zeroUs);
 	const deadlines = { ...DEADLINES, ...options.deadlines };
-	const onEvent = options.onEvent ?? (() => {});
 	const finish = (verdict: Verdict, evidence: Uint8Array | null, claim: HostClaim | null): ProbeResult => {
 		onEvent({ kind: "verdict", verdict });
 		return { verdict, evidence, claim };
@@ -117,35 +119,39 @@ export async function runProbe(options: ProbeOptions): Promise<ProbeResult> {
 		const { readyMs: readyDeadlineMs, helloMs, pingMs } = deadlines;
 		client = await createEngineClient(link, { clockUs, readyDeadlineMs, randomBytes });
 		claim = await client.hello({ deadlineMs: helloMs });
-		requireDevices(claim, options);
+		requireDevices(claim, devices ?? [], target);
 		const rttUs = await echoes(client, pingMs);
 		onEvent({ kind: "claim", claim, rttUs: median(rttUs) });
 
 		const secret = randomBytes(32);
-		const readings: Reading[] = [];
-		const dropped: DroppedTry[] = [];
+		const seeds: ProbeSeeds = {
+			first: (challenge, spec, attempt) => firstSeed(secret, challenge, beacon, spec, attempt),
+			open: (challenge, lastRoot, nonce) => openSeed(secret, challenge, lastRoot, nonce),
+		};
+		const recorded: Recorded = { answered: [], readings: [], dropped: [] };
+		const { answered, readings, dropped } = recorded;
 		const { countersigner } = link;
 		const word = countersigner
 			? createProviderWord(countersigner, { probeId, verifier: signer.key, claim: claimHash(claim) })
 			: null;
-		const probe = { id: probeId, startedAtMs, finishedAtUs: 0, target: options.target, verifier: signer.key };
+		const probe = { id: probeId, startedAtMs, finishedAtUs: 0, target, verifier: signer.key };
 		const of = { probe, countersign: word?.countersign ?? null };
 		const attest = createAttestRounds({ client, of, collateral: options.collateral ?? [], verify: nodeSignatures });
-		const answered = await carryOut(options, claim, median(rttUs), attest, {
-			client,
-			secret,
-			beacon,
-			clockUs,
-			randomBytes,
-			onEvent,
-			deadlines,
-			answered: [],
-			readings,
-			dropped,
-			held: new Set(),
-			trained: new Map(),
-			word,
-			...(onCommitted === undefined ? {} : { onCommitted }),
+		const engine = new ProbeEngine(client, clockUs, deadlines);
+		await carryOut(plan, claim, median(rttUs), answered, signal, {
+			release: (isTheirs) => engine.releaseAll((_, device) => isTheirs(device)),
+			async warmUp({ name, runs }) {
+				onEvent({ kind: "warm-up", name });
+				const newSeed = () => randomBytes(32);
+				return runWarmUps(engine, runs, newSeed, (over) => bytesOfPass(answered, over));
+			},
+			async stage(step, stage) {
+				await options.beforeStage?.(step.name);
+				// A run that lasts has a round at both ends.
+				if (step.stopAfterMs !== undefined) await attest.ask(answered);
+				const ask = (committed: Parameters<typeof askWord>[2]) => askWord(word, onCommitted, committed);
+				return runStage(step, stage, { engine, seeds, recorded, clockUs, askWord: ask, onEvent });
+			},
 		});
 		signal?.throwIfAborted();
 		await attest.ask(answered);
@@ -205,7 +211,7 @@ function evidenceOf(
 }
 
 /** What a disk must keep comes from another device's memory, so that it cannot be asked alone. */
-function requireDevices({ devices }: HostClaim, { devices: asked = [], target }: ProbeOptions): void {
+function requireDevices({ devices }: HostClaim, asked: readonly number[], target: string): void {
 	for (const number of asked) {
 		const device = devices[number];
 		if (device !== undefined && device.kind !== "disk") continue;
@@ -229,47 +235,47 @@ async function unlessAborted(openLink: () => Promise<Link>, signal: AbortSignal 
 	}
 }
 
+/** What a plan's steps do. */
+interface Acts {
+	release(isTheirs: (device: number) => boolean): Promise<void>;
+	warmUp(step: Extract<Step, { act: "warm-up" }>): Promise<WarmUpSeen[]>;
+	stage(step: Extract<Step, { act: "stage" }>, stage: number): Promise<StageEnd>;
+}
+
 /** Goes through the plan until it is finished, something breaks, or the user stops. */
 async function carryOut(
-	options: ProbeOptions,
+	plan: Plan,
 	claim: HostClaim,
 	rttUs: number,
-	attest: AttestRounds,
-	context: StageContext,
-): Promise<AnsweredChallenge[]> {
-	const { quick, sustainMs, training = false, samples = null, devices = null } = options;
-	const plan = options.plan ?? planProbe({ quick, sustainMs, training, samples, devices });
+	answered: readonly AnsweredChallenge[],
+	signal: AbortSignal | undefined,
+	acts: Acts,
+): Promise<void> {
 	const steps: string[] = [];
 	const warmUps: WarmUpSeen[] = [];
 	const tooBig: ChallengeSpec[] = [];
 	let stage = 0;
-	while (!options.signal?.aborted) {
-		const challenges = context.answered.map(({ spec, end, roots, sentAtUs }): Seen["challenges"][number] => {
+	while (!signal?.aborted) {
+		const challenges = answered.map(({ spec, end, roots, sentAtUs }): Seen["challenges"][number] => {
 			const seconds = Math.max(0, (roots.at(-1)?.atUs ?? sentAtUs) - sentAtUs) / 1e6;
 			return { spec, end, seconds, roots: roots.length };
 		});
 		const step = plan({ claim, rttUs, steps, warmUps, challenges, tooBig });
 		if (step.act === "finish") break;
 		steps.push(step.name);
-		const { act } = step;
-		if (act === "release") {
-			const released = releaseAll(context, (_, device) => step.devices?.includes(device) ?? true);
+		if (step.act === "release") {
+			const released = acts.release((device) => step.devices?.includes(device) ?? true);
 			if (!step.isAside) await released;
-		} else if (act === "warm-up") {
-			context.onEvent({ kind: "warm-up", name: step.name });
+		} else if (step.act === "warm-up") {
 			// A link that dies here is recorded by the next stage, which then gets no answer.
-			warmUps.push(...(await runWarmUps(context, step.runs)));
+			warmUps.push(...(await acts.warmUp(step)));
 		} else {
-			await options.beforeStage?.(step.name);
-			// A run that lasts has a round at both ends.
-			if (step.stopAfterMs !== undefined) await attest.ask(context.answered);
-			const result = await runStage(context, step, stage);
+			const result = await acts.stage(step, stage);
 			if (result.end === "broken") break;
 			if (result.end === "too-big") tooBig.push(...result.specs);
 			else stage += 1;
 		}
 	}
-	return context.answered;
 }
 
 /** An engine that stops echoing is judged by the challenge that follows. */

@@ -2,38 +2,50 @@
 // Never evidence.
 import type { Answer } from "../../engine/client/engine-answers.ts";
 import { opsOfRound, type WarmUp, type WarmUpSeen } from "../../verify/hardware/plan/probe-plan.ts";
-import { bytesOfPass, type StageContext, sendRun } from "./stage-context.ts";
+import type { ProbeEngine } from "./probe-engine.ts";
 
 /** Sessions of recorded challenges are their number + 1; warm-ups are named from here on. */
 const FIRST_WARM_UP_SESSION = 0x8000_0000;
 const WARM_UP_DEADLINE_MS = 60_000;
 
+type BytesOfPass = (over: { readonly of: number; readonly newest: number }) => number;
+
 /** Runs on different devices at once, on one device one after the other. */
-export async function runWarmUps(context: StageContext, runs: readonly WarmUp[]): Promise<WarmUpSeen[]> {
+export async function runWarmUps(
+	engine: ProbeEngine,
+	runs: readonly WarmUp[],
+	newSeed: () => Uint8Array,
+	bytesOfPass: BytesOfPass,
+): Promise<WarmUpSeen[]> {
 	const devices = [...new Set(runs.map(({ device }) => device))];
 	const seen = await Promise.all(
 		devices.map(async (device) => {
 			const results: WarmUpSeen[] = [];
-			for (const run of runs) if (run.device === device) results.push(await runWarmUp(context, run));
+			for (const run of runs)
+				if (run.device === device) results.push(await runWarmUp(engine, run, newSeed, bytesOfPass));
 			return results;
 		}),
 	);
 	return seen.flat();
 }
 
-async function runWarmUp(context: StageContext, run: WarmUp): Promise<WarmUpSeen> {
-	const { client, deadlines, randomBytes } = context;
-	const options = { deadlineMs: deadlines.answerMs ?? WARM_UP_DEADLINE_MS };
+async function runWarmUp(
+	engine: ProbeEngine,
+	run: WarmUp,
+	newSeed: () => Uint8Array,
+	bytesOfPass: BytesOfPass,
+): Promise<WarmUpSeen> {
 	const session = FIRST_WARM_UP_SESSION + run.device;
-	const send = (what: Parameters<typeof sendRun>[1]) => sendRun(client, what, session, randomBytes(32), options);
+	const send = (what: Parameters<ProbeEngine["send"]>[1]) =>
+		engine.send(session, what, newSeed(), { deadlineMs: WARM_UP_DEADLINE_MS });
 	const answer = await send(run.kind === "gemm" ? { ...run, keep: 1 } : run);
 	if (run.kind === "stream") {
-		const { perS, spanS } = rateOf(answer, bytesOfPass(context, run));
+		const { perS, spanS } = rateOf(answer, bytesOfPass(run));
 		return { run, opsPerS: 0, bytesPerS: perS, spanS };
 	}
 	if (run.kind === "copy") {
 		const spanS = Math.max(1, (answer.roots.at(-1)?.atUs ?? answer.sentAtUs) - answer.sentAtUs) / 1e6;
-		return { run, opsPerS: 0, bytesPerS: answer.end === "complete" ? bytesOfPass(context, run) / spanS : 0, spanS };
+		return { run, opsPerS: 0, bytesPerS: answer.end === "complete" ? bytesOfPass(run) / spanS : 0, spanS };
 	}
 	let bytesPerS = 0;
 	if (run.kind === "gemm" && run.passes > 1 && answer.end === "complete") {
@@ -42,7 +54,7 @@ async function runWarmUp(context: StageContext, run: WarmUp): Promise<WarmUpSeen
 		const stream = await send({ kind: "stream", device, of: session - 1, newest: 0, passes });
 		bytesPerS = rateOf(stream, 2 * m * n).perS;
 	}
-	if (answer.end === "complete") await client.release(session, { deadlineMs: deadlines.releaseMs });
+	if (answer.end === "complete") await engine.release(session);
 	const { perS, spanS } = rateOf(answer, opsOfRound(run));
 	return { run, opsPerS: perS, bytesPerS, spanS };
 }

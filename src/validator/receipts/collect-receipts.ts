@@ -11,8 +11,7 @@ import {
 	receiptOf,
 	type SignedFacts,
 } from "../../protocol/chain/probe-receipt.ts";
-import type { StageReceipts } from "../probe/provider-word.ts";
-import type { OnCommitted } from "../probe/stage-context.ts";
+import type { OnCommitted, StageReceipts } from "../probe/provider-word.ts";
 
 export type ReceiptCollector = ReturnType<typeof createReceiptCollector>;
 

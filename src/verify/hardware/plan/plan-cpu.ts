@@ -17,14 +17,12 @@ import {
 	lastingS,
 	longerRuns,
 	type Phase,
-	type PlanOptions,
 	releasePhase,
 	scalarPhases,
 	scalarWarmUpPhases,
 	speedOf,
 	stage,
 	streamTrialPhase,
-	sustainedPhase,
 	warm,
 } from "./plan-stage.ts";
 import { opsOfRound, type Seen, type WarmUp } from "./probe-plan.ts";
@@ -66,8 +64,7 @@ function larger(seen: Seen, run: WarmUp): WarmUp {
 	return run.kind === "gemm" && isBeside && isShort ? { ...run, ...shape, rounds: 6 } : run;
 }
 
-export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: number) {
-	const sustained = sustainedPhase("cpu", options, 60_000);
+export function cpuPhases(budgets: Budgets, samples: number) {
 	return {
 		...WARM_UPS,
 		...memoryPhases(budgets, samples),
@@ -80,10 +77,6 @@ export function cpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 			const size = { ...CPU_FMA, budgetS: lastingS(budgets.cpuFmaS, besideS), opsPerS };
 			return fmaSpec(device, precision, Math.ceil(samples / 2), size);
 		}),
-		sustained: {
-			name: sustained.name,
-			step: (seen: Seen) => (devicesOf(seen, "gpu").length > 0 ? null : sustained.step(seen)),
-		},
 	};
 }
 

@@ -16,14 +16,12 @@ import {
 	filled,
 	longerRuns,
 	type Phase,
-	type PlanOptions,
 	releasePhase,
 	scalarPhases,
 	scalarWarmUpPhases,
 	speedOf,
 	stage,
 	streamTrialPhase,
-	sustainedPhase,
 	warm,
 } from "./plan-stage.ts";
 import { opsOfRound, roundBytes, type Seen, type WarmUp } from "./probe-plan.ts";
@@ -38,7 +36,7 @@ const farS = ({ rttUs }: Pick<Seen, "rttUs">): number => (5 * rttUs) / 1e6;
 const claimOf = (seen: Seen, device: number) => seen.claim.devices[device]!;
 const gpusWith = (seen: Seen, precision: Precision) => devicesWith(seen, "gpu", precision);
 
-export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: number) {
+export function gpuPhases(budgets: Budgets, samples: number) {
 	const ofPrecision = (precision: GemmPrecision): Phase => ({
 		name: `gpu gemm ${precision}`,
 		step: (seen) =>
@@ -66,7 +64,6 @@ export function gpuPhases(options: PlanOptions, budgets: Budgets, samples: numbe
 			return gpuFmaSpec(device, precision, Math.ceil(samples / 2), { units, budgetS, opsPerS });
 		}),
 		scalarsAgain: scalarAgainPhases(Math.ceil(samples / 2)),
-		sustained: sustainedPhase("gpu", options, 30_000),
 	};
 }
 

@@ -10,15 +10,15 @@ import { reachPhases, slowChasePhases } from "./plan-chase.ts";
 import { cpuPhases } from "./plan-cpu.ts";
 import { diskPhases } from "./plan-disk.ts";
 import { gpuPhases } from "./plan-gpu.ts";
-import { atOnce, besideCards, type Phase, type PlanOptions } from "./plan-stage.ts";
+import { atOnce, besideCards, type Phase, type PlanOptions, sustainedPhase, withoutCards } from "./plan-stage.ts";
 import { trainingPhase } from "./plan-training.ts";
 import type { Plan } from "./probe-plan.ts";
 
-function phasesOf(options: PlanOptions): (Phase & { readonly also?: string })[] {
-	const budgets = options.quick ? QUICK : FULL;
-	const samples = options.samples ?? budgets.samples;
-	const gpu = gpuPhases(options, budgets, samples);
-	const cpu = cpuPhases(options, budgets, samples);
+function phasesOf({ quick, sustainMs, training, samples: asked }: PlanOptions): (Phase & { readonly also?: string })[] {
+	const budgets = quick ? QUICK : FULL;
+	const samples = asked ?? budgets.samples;
+	const gpu = gpuPhases(budgets, samples);
+	const cpu = cpuPhases(budgets, samples);
 	const disk = diskPhases(budgets, samples);
 	const besideProduct: Partial<Record<string, Phase>> = { fp16: disk.copy, bf16: disk.stream };
 	return [
@@ -45,10 +45,9 @@ function phasesOf(options: PlanOptions): (Phase & { readonly also?: string })[] 
 		...gpu.scalarWarmUps.map((phase, i) => atOnce(phase, cpu.scalarWarmUps[i]!)),
 		...gpu.scalars.map((phase, i) => atOnce(phase, cpu.scalars[i]!)),
 		...gpu.scalarsAgain,
-		trainingPhase("gpu", options),
-		trainingPhase("cpu", options),
-		gpu.sustained,
-		cpu.sustained,
+		...(training ? [trainingPhase("gpu"), trainingPhase("cpu")] : []),
+		sustainedPhase("gpu", sustainMs, asked),
+		withoutCards(sustainedPhase("cpu", sustainMs, asked)),
 	];
 }
 

@@ -148,6 +148,12 @@ export function besideCards(phase: Phase, other: Phase): Phase {
 	};
 }
 
+/** Only where there are no cards. */
+export const withoutCards = ({ name, step }: Phase): Phase => ({
+	name,
+	step: (seen, besideS) => (devicesOf(seen, "gpu").length > 0 ? null : step(seen, besideS)),
+});
+
 function joined(a: StagePart, b: StagePart): StagePart {
 	const held = ({ hold, specs }: StagePart) => (hold === true ? specs.map(({ device }) => device) : (hold ?? []));
 	return {
@@ -263,8 +269,10 @@ export function scalarPhases(
 	}));
 }
 
-/** `slackMs`: how long after the stop the last root may take. */
-export function sustainedPhase(kind: DeviceKind, { sustainMs, samples }: PlanOptions, slackMs: number): Phase {
+/** How long after the stop the last root may take. */
+const SUSTAINED_SLACK_MS = { gpu: 30_000, cpu: 60_000 };
+
+export function sustainedPhase(kind: "gpu" | "cpu", sustainMs: number, samples: number | null): Phase {
 	return {
 		name: `${kind} sustained`,
 		step: (seen) => {
@@ -276,7 +284,7 @@ export function sustainedPhase(kind: DeviceKind, { sustainMs, samples }: PlanOpt
 			});
 			return stage(seen, specs, {
 				stopAfterMs: sustainMs,
-				deadlineMs: sustainMs + slackMs,
+				deadlineMs: sustainMs + SUSTAINED_SLACK_MS[kind],
 				readEveryMs: readEveryMs(sustainMs, devices.length),
 			});
 		},

@@ -2,7 +2,7 @@
 // after the other. The model's size is that of the device's kind; how many steps, by how fast a short run
 // was. Page: docs/training.md has the model.
 import type { TrainSpec } from "../../../protocol/probe/evidence.ts";
-import { devicesWith, type Phase, type PlanOptions, stage } from "./plan-stage.ts";
+import { devicesWith, type Phase, stage } from "./plan-stage.ts";
 
 /** A GPU's takes some 10 ms a step on an H200; a CPU's some 50 ms on two cores. */
 const MODEL = {
@@ -12,11 +12,10 @@ const MODEL = {
 const DRAWS = 2;
 const DEADLINE_MS = 120_000;
 
-export function trainingPhase(kind: "gpu" | "cpu", { training }: PlanOptions): Phase {
+export function trainingPhase(kind: "gpu" | "cpu"): Phase {
 	return {
 		name: `${kind} training`,
 		step: (seen) => {
-			if (!training) return null;
 			const specs = devicesWith(seen, kind, "int8").map(
 				(device): TrainSpec => ({ kind: "train", device, ...MODEL[kind], draws: DRAWS, samples: 1 }),
 			);
