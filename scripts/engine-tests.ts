@@ -11,6 +11,7 @@ interface EngineTask {
 	readonly name: string;
 	readonly command: readonly [string, ...string[]];
 	readonly isPure?: boolean;
+	readonly reads?: readonly string[];
 	readonly after?: string;
 	readonly says?: RegExp;
 	readonly limitMs?: number;
@@ -18,11 +19,13 @@ interface EngineTask {
 
 /** A build computes and has no deadline: it runs beside tests that wait, behind them. */
 const BUILD_LIMIT_MS = 7_200_000;
+/** What all of it depends on, the programs on these vectors. */
+export const ENGINE_READS: readonly string[] = ["engine/", "vectors/", "package.json", "scripts/engine-tests.ts"];
 export const OTHER_BUILD = "engine for the other platform, built";
 export const buildOfOther: EngineTask = {
 	name: OTHER_BUILD,
 	command: ["bash", "engine/build.sh", "--platform", process.arch === "arm64" ? "linux-x64" : "linux-arm64"],
-	...{ isPure: true, limitMs: BUILD_LIMIT_MS },
+	...{ isPure: true, limitMs: BUILD_LIMIT_MS, reads: ENGINE_READS },
 };
 export const TESTS_BUILD = "engine and its tests, built";
 /** The others talk to an engine, with patience. */
@@ -52,7 +55,7 @@ export function engineTasks(cwd: string, scale: number, limitMs?: number): Engin
 	const program = (words: readonly string[], findsLeaks = false): EngineTask => ({
 		name: `engine: ${words.join(" ").replaceAll("build/engine/", "")}`,
 		command: ["env", SANITIZERS[0]!, `${SANITIZERS[1]}${findsLeaks ? 1 : 0}`, ...words],
-		after: TESTS_BUILD,
+		...{ after: TESTS_BUILD, reads: ENGINE_READS },
 		says: /^\d+ passed, 0 failed$/m,
 		...(ONLY_COMPUTES.test(words[0]!) ? { isPure: true, limitMs: BUILD_LIMIT_MS } : {}),
 		...(limitMs === undefined ? {} : { limitMs }),
@@ -61,7 +64,7 @@ export function engineTasks(cwd: string, scale: number, limitMs?: number): Engin
 		{
 			...{ name: TESTS_BUILD, command: ["bash", "-c", isDeep ? `${BUILDS} && ${ofCards}` : BUILDS] },
 			// Two builds at once would wait for each other.
-			...{ isPure: true, limitMs: BUILD_LIMIT_MS, after: OTHER_BUILD },
+			...{ isPure: true, limitMs: BUILD_LIMIT_MS, after: OTHER_BUILD, reads: ENGINE_READS },
 		},
 		program([`${built}/frame_fuzz`, `${checked}/assay-engine`, "1", "1000", "vectors"], true),
 		program([`${built}/frame_fuzz`, `${checked}/assay-engine`, half, "1", "vectors"]),

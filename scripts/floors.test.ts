@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { importsOf } from "./imports-of.test-kit.ts";
+import { importsOf } from "./runner/imports-of.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 

@@ -8,7 +8,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parseSync } from "oxc-parser";
-import { importsOf } from "./imports-of.test-kit.ts";
+import { importsOf } from "./runner/imports-of.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const MAX_FILES = 26;

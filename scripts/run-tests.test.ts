@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { packPackages } from "./pack-packages.ts";
-import { fileOfTests, filesTogether, LONGEST, tasksOf } from "./run-tests.ts";
+import { type Choice, fileOfTests, filesTogether, LONGEST, tasksOf } from "./run-tests.ts";
 import { runTasks, type Task } from "./runner/run-tasks.ts";
 
 const cwd = mkdtempSync(join(tmpdir(), "assay-run-tests-"));
@@ -20,8 +20,9 @@ function testFile(name: string, text: string): Task {
 
 test("what fails, what tests nothing, what never ends, what is killed and what cannot start are all failures; what passes is counted", async () => {
 	const printed: string[] = [];
+	const passed: string[] = [];
 	const busy = "const until = process.cpuUsage().user + 4e5; while (process.cpuUsage().user < until);";
-	const { failed, lastWords, errors, counts, coreSeconds, passed } = await runTasks(
+	const { failed, lastWords, errors, counts, coreSeconds } = await runTasks(
 		[
 			testFile(
 				"hook.mjs",
@@ -39,7 +40,7 @@ test("what fails, what tests nothing, what never ends, what is killed and what c
 			{ name: "silent", command: ["true"], says: /^\d+ passed, 0 failed$/m },
 			{ name: "says so", command: ["echo", "3 passed, 0 failed"], says: /^\d+ passed, 0 failed$/m },
 		],
-		{ cwd, print: (text) => printed.push(text) },
+		{ cwd, print: (text) => printed.push(text), onPassed: ({ name }) => passed.push(name) },
 	);
 	assert.deepEqual(
 		failed.toSorted().map((one) => one.replace(/spawn .*ENOENT/, "ENOENT")),
@@ -57,7 +58,7 @@ test("what fails, what tests nothing, what never ends, what is killed and what c
 	assert.equal(lastWords.length, failed.length);
 	assert.match(lastWords.find((one) => one.startsWith("fails.mjs"))!, /broken/);
 	assert.deepEqual(errors.toSorted(), [`✖ ${join(cwd, "hook.mjs")}: Error: spoilt`, "✖ two: Error: broken"]);
-	assert.deepEqual(Object.keys(passed).toSorted(), ["busy.mjs", "passes.mjs", "plain", "says so"]);
+	assert.deepEqual(passed.toSorted(), ["busy.mjs", "passes.mjs", "plain", "says so"]);
 	assert.deepEqual(counts, { tests: 6, pass: 5, fail: 1, cancelled: 0, skipped: 0, todo: 0 });
 	assert.equal(printed.length, 12);
 	const passes = printed.find((text) => text.includes("passes.mjs"))!;
@@ -268,4 +269,26 @@ test("`test` runs every test file and the engine once; `check` only what knows n
 			waiting.some(({ name }) => name === file),
 			file,
 		);
+});
+
+test("what ended well before is left out, but for a build that another needs; `near` runs what depends on a change", () => {
+	const root = fileURLToPath(new URL("..", import.meta.url));
+	const namesOf = (...[word, choice]: [string, Choice]) =>
+		tasksOf(root, [word], choice).tasks.flatMap(({ name, files }) => files ?? [name]);
+	assert.deepEqual(namesOf("test", { isKept: () => true }), []);
+	assert.deepEqual(namesOf("check", { isKept: () => true }), []);
+	const only = (name: string): Choice => ({ isKept: (task) => task.name !== name });
+	assert.deepEqual(namesOf("test", only("types")), ["types"]);
+	const [other, built] = ["engine for the other platform, built", "engine and its tests, built"];
+	assert.deepEqual(namesOf("test", only("scripts/release.test.ts")), [other, "scripts/release.test.ts"]);
+	const [program = ""] = namesOf("test", {}).filter((name) => name.startsWith("engine: "));
+	assert.deepEqual(namesOf("test", only(program)), [built, program]);
+	const near = (changed: string, ...names: string[]): Choice => ({
+		near: { changed: [changed], tests: new Map(names.map((name) => [name, changed])) },
+	});
+	const two = ["tests/cheaters.test.ts", "src/protocol/codes.test.ts"];
+	assert.deepEqual(namesOf("near", near("src/protocol/codes.ts", ...two)), two);
+	const all = namesOf("near", near("engine/src/main.cpp", ...two));
+	assert.deepEqual([all.includes(other!), all.includes(built!), all.includes(program)], [true, true, true]);
+	assert.deepEqual(namesOf("near", { ...near("src/protocol/codes.ts", ...two), ...only(two[0]!) }), [two[0]]);
 });

@@ -6,7 +6,10 @@
 //   node scripts/run-tests.ts deep       what is random, with 25 times as many cases; every attack of an
 //                                        audit; loads and faults with their figures; results in
 //                                        bench/results/
+//   node scripts/run-tests.ts near       the test files that depend on what changed since the branch left
+//                                        main; the engine's where that changed
 //   node scripts/run-tests.ts PART…      the test files whose path contains one of the parts
+// What ended well before with the same content is not run again, but with --all, or by PART.
 // Not here: running them (runner/), what is tested, set-up (scripts/setup.sh).
 import { execFileSync } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
@@ -15,14 +18,17 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { buildOfOther, engineTasks, OTHER_BUILD, TESTS_BUILD } from "./engine-tests.ts";
 import { packPackages } from "./pack-packages.ts";
+import { type KeptResults, openKeptResults } from "./runner/kept-results.ts";
+import { changedFiles, filesOf, nearTests } from "./runner/near.ts";
 import { children, type Outcome, runTasks, type Task } from "./runner/run-tasks.ts";
+import { SCENARIOS } from "./runner/scenarios.ts";
+import { createSourceGraph } from "./runner/source-graph.ts";
 import { COUNTS } from "./runner/test-report.ts";
 
-/** What hangs is ended, far above what a file takes also on a busy machine: by its usual time. */
-const LEAST_LIMIT_S = 1800;
+/** Far above what any takes, also on a busy machine: it only ends what hangs. */
+const LIMIT_MS = 2_400_000;
 /** Of what computes, behind all others in the queue. */
 const PURE_LIMIT_MS = 3_600_000;
-const TIMES_USUAL = 12;
 const RUNNING_TESTS = fileURLToPath(new URL("running-tests.mjs", import.meta.url));
 const LIGHT_TESTS = new URL("light-tests.mjs", import.meta.url).href;
 const FILES_TOGETHER = fileURLToPath(new URL("files-together.mjs", import.meta.url));
@@ -35,6 +41,10 @@ const TOGETHER = 8;
 /** How many of the tasks that took most of a core's time are named at the end. */
 const DEAREST = 20;
 const DEEP_SCALE = 25;
+const CHECK_SCALE = 0.1;
+const TIERS: readonly string[] = ["check", "near", "test", "deep"];
+/** Also what is kept. */
+const ALL = "--all";
 const DEEP_LIMIT_MS = 3_600_000;
 /**
  * Whole workloads, all sample files, proofs over curves, games, all pairs of cards, every change of a file,
@@ -56,7 +66,7 @@ export function fileOfTests(name: string): Task {
 		name,
 		command: [process.execPath, ...TESTING, name],
 		isTestFile: true,
-		limitMs: 1000 * Math.max(LEAST_LIMIT_S, TIMES_USUAL * (USUAL_S[name] ?? 0)),
+		limitMs: LIMIT_MS,
 	};
 }
 
@@ -79,7 +89,7 @@ export function filesTogether(files: readonly Task[]): Task[] {
 				isTestFile: true,
 				files: names,
 				isPure,
-				limitMs: isPure ? PURE_LIMIT_MS : 1000 * LEAST_LIMIT_S * Math.min(2, names.length),
+				limitMs: isPure ? PURE_LIMIT_MS : LIMIT_MS * Math.min(2, names.length),
 			} satisfies Task;
 		});
 		return kind === "pure" ? tasks.reverse() : tasks;
@@ -94,7 +104,7 @@ const MUTANTS: Task = {
 };
 const tool = (name: string, ...command: [string, ...string[]]): Task => ({
 	...{ name, command },
-	...{ isPure: true, limitMs: PURE_LIMIT_MS },
+	...{ isPure: true, limitMs: PURE_LIMIT_MS, reads: [""] },
 });
 /** Loads and faults, with figures: docs/network.md §6. */
 const LOADS: readonly Task[] = ["floods", "faults"].map((name) => ({
@@ -110,40 +120,7 @@ const STATIC: readonly Task[] = [
 	tool("unused files, exports and packages", "knip"),
 ];
 
-/**
- * Seconds on two cores, beside the others. The longest come first, so that none is left alone at the end;
- * browsers one by one.
- */
-const USUAL_S: Readonly<Record<string, number>> = {
-	"tests/validator/roll-calls.test.ts": 200,
-	"contracts/test/solidity.test.ts": 180,
-	"tests/cli/network-cli.test.ts": 155,
-	"tests/web/dashboard.test.ts": 150,
-	"tests/validator/shared-openings.test.ts": 115,
-	"scripts/release.test.ts": 150,
-	"tests/web/job-pages.test.ts": 145,
-	"tests/jobs/jobs.test.ts": 105,
-	"tests/walks/owner.test.ts": 105,
-	"tests/web/verify-page.test.ts": 130,
-	"tests/network/simulation.test.ts": 95,
-	"tests/jobs/job-roads.test.ts": 90,
-	"tests/web/chain-pages.test.ts": 85,
-	"tests/network/crash.test.ts": 85,
-	"tests/provider/user-rentals.test.ts": 80,
-	"tests/web/dispute-pages.test.ts": 85,
-	"src/validator/settlement/keeper.test.ts": 65,
-	"tests/web/real-pages.test.ts": 75,
-	"tests/cli/cli.test.ts": 65,
-	"tests/zk/whole-program.test.ts": 65,
-	"src/validator/settlement/epoch-attacks.test.ts": 55,
-	"tests/store/processes.test.ts": 55,
-	"tests/jobs/real-provider.test.ts": 50,
-	"tests/jobs/zk-jobs.test.ts": 50,
-	"tests/cli/external-chain.test.ts": 45,
-	// How much memory its process takes is measured in it: nobody else may be in there.
-	"tests/cheaters.test.ts": 30,
-};
-export const LONGEST: readonly string[] = Object.keys(USUAL_S);
+export const LONGEST: readonly string[] = Object.keys(SCENARIOS);
 /**
  * One packs the engines of both platforms, one asks a program of the engine's tests, which it would else
  * build itself.
@@ -153,12 +130,18 @@ const AFTER: Readonly<Record<string, string>> = {
 	"tests/work/both-checkers.test.ts": TESTS_BUILD,
 };
 
-/** Then scenarios, which wait, before what only computes. */
-export function testFiles(cwd: string): Task[] {
-	const rank = (file: string) =>
-		LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length + (file.startsWith("tests/") ? 0 : 1);
+/** Scenarios come first, those that took longest before the others; what only computes comes last. */
+export function testFiles(cwd: string, secondsOf: KeptResults["secondsOf"] = () => undefined): Task[] {
+	const rank = (file: string) => {
+		const at = LONGEST.indexOf(file);
+		return at >= 0 ? at - LONGEST.length : file.startsWith("tests/") ? 0 : 1;
+	};
 	return globSync("{src,vectors,scripts,tests,web,contracts}/**/*.test.ts", { cwd })
-		.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
+		.sort((a, b) => {
+			const [ofA, ofB] = [rank(a), rank(b)];
+			if (ofA < 0 && ofB < 0) return (secondsOf(b) ?? Infinity) - (secondsOf(a) ?? Infinity) || ofA - ofB;
+			return ofA - ofB || (a < b ? -1 : 1);
+		})
 		.map((name) => ({
 			...fileOfTests(name),
 			...(PURE.test(name) ? { isPure: true, limitMs: PURE_LIMIT_MS } : {}),
@@ -174,24 +157,43 @@ const isRandom = (cwd: string, file: string): boolean =>
 const isAttack = (cwd: string, file: string): boolean =>
 	/\btest\(\s*["'`][A-Z]\d+\b/.test(readFileSync(join(cwd, file), "utf8"));
 
-export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[]; scale: number } {
-	const files = testFiles(cwd);
+/** What of a tier is run. By default, as in a fresh clone, all of it. */
+export interface Choice {
+	/** It ended well before, with the same content. */
+	readonly isKept?: (task: Task) => boolean;
+	readonly secondsOf?: KeptResults["secondsOf"];
+	/** For `near`: what changed, and the test files that depend on it. */
+	readonly near?: { readonly changed: readonly string[]; readonly tests: ReadonlyMap<string, string> };
+}
+
+const NOTHING_CHANGED = { changed: [], tests: new Map<string, string>() };
+
+export function tasksOf(
+	cwd: string,
+	words: readonly string[],
+	{ isKept = () => false, secondsOf = () => undefined, near = NOTHING_CHANGED }: Choice = {},
+): { tasks: Task[]; scale: number } {
+	const files = testFiles(cwd, secondsOf);
 	const [tier] = words;
+	const isDue = (task: Task): boolean => !isKept(task);
 	if (tier === "check") {
 		const quick = files.filter(
 			({ name, isPure }) => isPure && !name.startsWith("contracts/") && !NOT_IN_A_MINUTE.test(name),
 		);
-		return { tasks: [...STATIC, ...filesTogether(quick)], scale: 0.1 };
+		return { tasks: [...STATIC.filter(isDue), ...filesTogether(quick.filter(isDue))], scale: CHECK_SCALE };
 	}
 	const scale = tier === "deep" ? DEEP_SCALE : 1;
 	const engine = [
 		buildOfOther,
 		...engineTasks(cwd, Number(process.env.ASSAY_FUZZ ?? scale), tier === "deep" ? DEEP_LIMIT_MS : undefined),
 	];
-	if (tier === "test") {
-		const isAlone = ({ name, after }: Task): boolean => LONGEST.includes(name) || after !== undefined;
-		const together = filesTogether(files.filter((file) => !isAlone(file)));
-		return { tasks: [...engine, ...STATIC, ...files.filter(isAlone), ...together], scale };
+	if (tier === "test" || tier === "near") {
+		const isNear = ({ name, reads }: Task): boolean =>
+			reads === undefined
+				? near.tests.has(name)
+				: near.changed.some((file) => reads.some((start) => file.startsWith(start)));
+		const all: Task[] = [...engine, ...(tier === "test" ? STATIC : []), ...files];
+		return { tasks: grouped(withBuilds(all, tier === "test" ? isDue : (task) => isNear(task) && isDue(task))), scale };
 	}
 	if (tier === "deep") {
 		const chosen = files
@@ -199,16 +201,26 @@ export function tasksOf(cwd: string, words: readonly string[]): { tasks: Task[];
 			.map((task) => ({ ...task, limitMs: DEEP_LIMIT_MS }));
 		return { tasks: [...engine, MUTANTS, ...chosen, ...LOADS], scale };
 	}
-	const all: Task[] = [...engine, ...files];
-	const chosen = all.filter(({ name }) => words.some((part) => name.includes(part)));
-	return {
-		// Who asks a program of the engine's tests builds that one; nobody else builds the other platform's
-		// engine.
-		tasks: all.filter(
-			(task) => chosen.includes(task) || (task === buildOfOther && chosen.some(({ after }) => after === task.name)),
-		),
-		scale,
-	};
+	const isNamed = ({ name }: Task) => words.some((part) => name.includes(part));
+	return { tasks: withBuilds([...engine, ...files], isNamed), scale };
+}
+
+/**
+ * Those that are chosen, and the builds that they need: the other platform's engine is for the release, the
+ * engine's tests for their programs. A test file that asks such a program builds that one itself.
+ */
+function withBuilds(all: readonly Task[], isChosen: (task: Task) => boolean): Task[] {
+	const chosen = all.filter(isChosen);
+	const needs = (task: Task): boolean =>
+		chosen.some(({ after, isTestFile }) => after === task.name && (isTestFile === true) === (task === buildOfOther));
+	return all.filter((task) => chosen.includes(task) || needs(task));
+}
+
+/** Scenarios, and what waits for a build, have a process each; the others share. */
+function grouped(tasks: readonly Task[]): Task[] {
+	const isAlone = ({ name, after, isTestFile }: Task): boolean =>
+		!isTestFile || LONGEST.includes(name) || after !== undefined;
+	return [...tasks.filter(isAlone), ...filesTogether(tasks.filter((task) => !isAlone(task)))];
 }
 
 /** What a deep run found, beside the other measurements. */
@@ -221,13 +233,45 @@ function keepResult(cwd: string, outcome: Outcome, scale: number): string {
 	return file;
 }
 
+/** Without what ended well before with the same content, or near what changed; says what is left out. */
+function dueTasks(cwd: string, words: readonly string[]) {
+	const files = filesOf(cwd);
+	const graph = createSourceGraph(files, (file) => readFileSync(join(cwd, file), "utf8"));
+	const [tier = ""] = words;
+	const { ASSAY_FUZZ } = process.env;
+	// What held with more random cases holds with fewer.
+	const scales = ASSAY_FUZZ !== undefined ? [Number(ASSAY_FUZZ)] : tier === "check" ? [CHECK_SCALE, 1] : [1];
+	const kept = openKeptResults(cwd, { files, graph }, scales);
+	const changed = tier === "near" ? changedFiles(cwd) : [];
+	const tests = nearTests({ files, graph }, changed, SCENARIOS);
+	const left: string[] = [];
+	const isKept = (task: Task): boolean => {
+		const is = TIERS.includes(tier) && !words.includes(ALL) && kept.isKept(task);
+		if (is) left.push(task.name);
+		return is;
+	};
+	const { tasks, scale } = tasksOf(cwd, words, { isKept, secondsOf: kept.secondsOf, near: { changed, tests } });
+	const names = tasks.flatMap(({ name, files }) => files ?? [name]);
+	const seconds = names.reduce((sum, name) => sum + (kept.secondsOf(name) ?? 0), 0);
+	if (tier === "near") {
+		console.log(`ℹ changed: ${changed.join(", ") || "nothing"}`);
+		for (const name of names) console.log(`ℹ near: ${name}${tests.has(name) ? `, by ${tests.get(name)}` : ""}`);
+		console.log(`ℹ they took ${Math.round(seconds)} s last time, beside the others`);
+	}
+	if (left.length > 0)
+		console.log(`ℹ ${left.length} are not run: they ended well with the same content; \`${ALL}\` runs them too`);
+	return { tasks, scale, onPassed: kept.keep };
+}
+
 if (import.meta.main) {
 	const cwd = fileURLToPath(new URL("..", import.meta.url));
 	const words = process.argv.slice(2);
-	const { tasks, scale } = tasksOf(cwd, words);
-	process.env.ASSAY_FUZZ ??= String(scale);
+	const isTier = TIERS.includes(words[0] ?? "");
+	const isDeep = words[0] === "deep";
 	// As scripts/setup.sh built it: else GPU code is compiled again, for all targets.
-	if (words[0] !== "deep") process.env.ASSAY_CUDA_ARCHS ??= "tests";
+	if (!isDeep) process.env.ASSAY_CUDA_ARCHS ??= "tests";
+	const { tasks, scale, onPassed } = isDeep ? { ...tasksOf(cwd, words), onPassed: () => {} } : dueTasks(cwd, words);
+	process.env.ASSAY_FUZZ ??= String(scale);
 	// Programs that tests start by name get the Node that runs this, which may not be the machine's own.
 	const folders = [dirname(process.execPath), join(cwd, "node_modules/.bin")];
 	process.env.PATH = [...folders, process.env.PATH].join(delimiter);
@@ -242,16 +286,16 @@ if (import.meta.main) {
 			process.exit(130);
 		});
 	const startedAtMs = performance.now();
-	const outcome = await runTasks(tasks, { cwd, print: (text) => process.stdout.write(text) });
+	const outcome = await runTasks(tasks, { cwd, print: (text) => process.stdout.write(text), onPassed });
 	for (const count of COUNTS) console.log(`ℹ ${count} ${outcome.counts[count]}`);
 	const dearest = Object.entries(outcome.coreSeconds).sort(([, a], [, b]) => b - a);
 	for (const [name, coreS] of dearest.slice(0, DEAREST)) console.log(`ℹ ${coreS} s of a core: ${name}`);
 	console.log(`ℹ ${Math.round(dearest.reduce((sum, [, coreS]) => sum + coreS, 0))} s of a core in all`);
 	console.log(`ℹ duration ${((performance.now() - startedAtMs) / 1000).toFixed(0)} s`);
-	if (words[0] === "deep") console.log(`ℹ results in ${keepResult(cwd, outcome, scale)}`);
-	if (tasks.length === 0) console.log("FAILED: no test has such a name");
+	if (isDeep) console.log(`ℹ results in ${keepResult(cwd, outcome, scale)}`);
+	if (tasks.length === 0) console.log(isTier ? "ℹ nothing to run" : "FAILED: no test has such a name");
 	for (const one of outcome.lastWords) console.log(`LAST LINES of ${one}`);
 	for (const one of outcome.failed) console.log(`FAILED ${one}`);
 	for (const one of outcome.errors) console.log(`  ${one}`);
-	process.exitCode = outcome.failed.length > 0 || tasks.length === 0 ? 1 : 0;
+	process.exitCode = outcome.failed.length > 0 || (tasks.length === 0 && !isTier) ? 1 : 0;
 }

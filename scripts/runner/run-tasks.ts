@@ -18,6 +18,8 @@ export interface Task {
 	 * Several, one after the other (files-together.mjs): each is a test of its own there, which is not counted.
 	 */
 	readonly files?: readonly string[];
+	/** Of what is no file of tests: how the paths begin that it depends on. Else its result is not kept. */
+	readonly reads?: readonly string[];
 	/** Its outcome cannot depend on how busy the machine is: it computes where the others wait. */
 	readonly isPure?: boolean;
 	/** Not before the task of this name has ended. */
@@ -40,8 +42,6 @@ export interface Outcome {
 	readonly seconds: Readonly<Record<string, number>>;
 	/** Of a core, the processes that it waited for too: what a task costs, however busy the machine was. */
 	readonly coreSeconds: Readonly<Record<string, number>>;
-	/** What ended well, a file that shared a process by itself, with the seconds that it took. */
-	readonly passed: Readonly<Record<string, number>>;
 }
 
 /** Of the report for people: the counts are told once, of the whole run. */
@@ -64,11 +64,15 @@ const AT_ONCE = 6;
 const PURE_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
 const PURE_NICENESS = 4;
 
-/** `print` gets the whole output of one task at a time. */
-export async function runTasks(
-	tasks: readonly Task[],
-	options: { readonly cwd: string; readonly print: (text: string) => void },
-): Promise<Outcome> {
+export interface RunOptions {
+	readonly cwd: string;
+	/** Gets the whole output of one task at a time. */
+	readonly print: (text: string) => void;
+	/** Told what ended well, a file that shared a process by itself, with the seconds that it took. */
+	readonly onPassed?: (task: Task, seconds: number) => void;
+}
+
+export async function runTasks(tasks: readonly Task[], options: RunOptions): Promise<Outcome> {
 	const waiting = [...tasks];
 	const running = new Map<Task, Promise<void>>();
 	const failed: string[] = [];
@@ -77,7 +81,6 @@ export async function runTasks(
 	const counts: Counts = { ...NO_COUNTS };
 	const seconds: Record<string, number> = {};
 	const coreSeconds: Record<string, number> = {};
-	const passed: Record<string, number> = {};
 	/** Behind the others in the queue, where there are others. */
 	const niceness = Math.min(19, getPriority() + (tasks.every(({ isPure }) => isPure) ? 0 : PURE_NICENESS));
 	const mayStart = (task: Task): boolean => {
@@ -106,7 +109,8 @@ export async function runTasks(
 			counts.tests--;
 			counts[ending === "fail" ? "fail" : "pass"]--;
 			coreSeconds[file] = coreS;
-			if (ending === "pass" && report.counts !== null) passed[file] = seconds;
+			if (ending === "pass" && report.counts !== null)
+				options.onPassed?.({ name: file, command: task.command, isTestFile: true }, seconds);
 		}
 		if (wrong === null && task.says?.test(output) === false) wrong = `it does not say ${task.says}`;
 		if (wrong !== null) {
@@ -116,7 +120,7 @@ export async function runTasks(
 			lastWords.push(`${task.name} (${wrong})\n${lines.map((line) => `  ${line.slice(0, 300)}\n`).join("")}`);
 		}
 		seconds[task.name] = took;
-		if (wrong === null && task.files === undefined) passed[task.name] = took;
+		if (wrong === null && task.files === undefined) options.onPassed?.(task, took);
 		const ofFiles = report.files.reduce((sum, file) => sum + file.coreS, 0);
 		coreSeconds[task.name] = Math.round(10 * Math.max(0, coreS - ofFiles)) / 10;
 		// Of a file that passed, the counts are in the last lines of the whole run.
@@ -137,7 +141,7 @@ export async function runTasks(
 		if (running.size === 0) break;
 		await Promise.race(running.values());
 	}
-	return { failed, lastWords, errors, counts, seconds, coreSeconds, passed };
+	return { failed, lastWords, errors, counts, seconds, coreSeconds };
 }
 
 export const children = new Set<ChildProcess>();
