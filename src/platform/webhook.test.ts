@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import type { After } from "./abortable.ts";
-import { createWebhook } from "./webhook.ts";
+import { createWebhook, webhookSignature } from "./webhook.ts";
 
 interface Got {
 	readonly body: string;
@@ -79,12 +79,21 @@ test("a message arrives once, signed over time and body; without a secret it is 
 		assert.deepEqual(ended.seen, ["sent"]);
 		const { body, headers } = server.got.at(-1)!;
 		assert.equal(body, '{"text":"ä"}');
-		const expected = createHmac("sha256", "hush").update(`1700000000.${body}`).digest("hex");
-		assert.equal(headers["assay-signature"], secret === null ? undefined : `t=1700000000,v1=${expected}`);
+		const id = headers["webhook-id"];
+		assert.match(String(id), /^msg_[0-9a-f-]{36}$/);
+		assert.equal(headers["webhook-timestamp"], "1700000000");
+		const expected = createHmac("sha256", "hush").update(`${id}.1700000000.${body}`).digest("base64");
+		assert.equal(headers["webhook-signature"], secret === null ? undefined : `v1,${expected}`);
 		await webhook.stop();
 	}
 	assert.equal(server.got.length, 2);
 	await server.close();
+});
+
+test("a signature of the specification's own example", () => {
+	const [secret, id] = ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek"];
+	const signature = webhookSignature(secret, id, 1614265330, '{"test": 2432232314}');
+	assert.equal(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
 });
 
 test("a failing server is tried again with growing rests, in order; in the end it is given up", async () => {
@@ -101,6 +110,9 @@ test("a failing server is tried again with growing rests, in order; in the end i
 		server.got.map(({ body }) => JSON.parse(body).n),
 		[1, 1, 1, 1, 1, 2],
 	);
+	const ids = server.got.map(({ headers }) => headers["webhook-id"]);
+	assert.equal(new Set(ids.slice(0, 5)).size, 1);
+	assert.notEqual(ids[5], ids[0]);
 	await webhook.stop();
 	await server.close();
 

@@ -3,7 +3,7 @@
 // owner's own choice and never somebody else's word: whatever it names is asked, also inside the owner's
 // network. Redirects are not followed and answers are not read, so that nobody who answers can point
 // elsewhere or fill the memory.
-import { createHmac } from "node:crypto";
+import { createHmac, randomUUID } from "node:crypto";
 import { type After, realAfter, sleep } from "./abortable.ts";
 
 export interface WebhookOptions {
@@ -29,9 +29,10 @@ const MOST_TRIES = 8;
 const TIMEOUT_MS = 10_000;
 const LONGEST_REST_MS = 300_000;
 
-/** As Stripe and others have it: `t=SECONDS,v1=HEX`, the HMAC-SHA256 of `SECONDS.BODY`. */
-export function webhookSignature(secret: string, seconds: number, body: string): string {
-	return `t=${seconds},v1=${createHmac("sha256", secret).update(`${seconds}.${body}`).digest("hex")}`;
+/** As Standard Webhooks has it (standardwebhooks.com): of `ID.SECONDS.BODY`; a `whsec_` secret is in base64. */
+export function webhookSignature(secret: string, id: string, seconds: number, body: string): string {
+	const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice(6), "base64") : secret;
+	return `v1,${createHmac("sha256", key).update(`${id}.${seconds}.${body}`).digest("base64")}`;
 }
 
 export function createWebhook({
@@ -47,11 +48,12 @@ export function createWebhook({
 	let running: Promise<void> | null = null;
 
 	/** Null: it was taken. */
-	async function post(body: string): Promise<{ readonly why: string; readonly isFinal: boolean } | null> {
+	async function post(id: string, body: string): Promise<{ readonly why: string; readonly isFinal: boolean } | null> {
 		const timeout = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), stopped.signal]);
-		const signature =
-			secret === null ? {} : { "assay-signature": webhookSignature(secret, Math.floor(nowMs() / 1000), body) };
-		const headers = { "content-type": "application/json", "user-agent": "assay", ...signature };
+		const seconds = Math.floor(nowMs() / 1000);
+		const signature = secret === null ? {} : { "webhook-signature": webhookSignature(secret, id, seconds, body) };
+		const message = { "webhook-id": id, "webhook-timestamp": String(seconds), ...signature };
+		const headers = { "content-type": "application/json", "user-agent": "assay", ...message };
 		try {
 			const { status, body: answer } = await fetch(url, {
 				method: "POST",
@@ -71,8 +73,10 @@ export function createWebhook({
 	}
 
 	async function deliver(body: string): Promise<void> {
+		// The same at every try, so that a receiver knows a repeat.
+		const id = `msg_${randomUUID()}`;
 		for (let tries = 1; ; tries++) {
-			const fault = await post(body);
+			const fault = await post(id, body);
 			if (fault === null) return onEnd("sent", "");
 			if (stopped.signal.aborted) return onEnd("dropped", "stopped");
 			if (fault.isFinal || tries >= MOST_TRIES) return onEnd("failed", fault.why);

@@ -26,9 +26,10 @@ const got: Body[] = [];
 const hook = createServer(async (request, response) => {
 	let body = "";
 	for await (const chunk of request) body += chunk;
-	const given = String(request.headers["assay-signature"]);
-	const [, seconds] = /^t=(\d+),/.exec(given)!;
-	assert.equal(given, webhookSignature("hush", Number(seconds), body));
+	const [id, seconds, given] = ["id", "timestamp", "signature"].map((name) =>
+		String(request.headers[`webhook-${name}`]),
+	);
+	assert.equal(given, webhookSignature("hush", id!, Number(seconds), body));
 	got.push(JSON.parse(body));
 	response.writeHead(204).end();
 });
