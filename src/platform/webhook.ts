@@ -29,7 +29,7 @@ const MOST_TRIES = 8;
 const TIMEOUT_MS = 10_000;
 const LONGEST_REST_MS = 300_000;
 
-/** As Standard Webhooks has it (standardwebhooks.com): of `ID.SECONDS.BODY`; a `whsec_` secret is in base64. */
+/** Standard Webhooks' (standardwebhooks.com), over `ID.SECONDS.BODY`; a `whsec_` secret is in base64. */
 export function webhookSignature(secret: string, id: string, seconds: number, body: string): string {
 	const key = secret.startsWith("whsec_") ? Buffer.from(secret.slice(6), "base64") : secret;
 	return `v1,${createHmac("sha256", key).update(`${id}.${seconds}.${body}`).digest("base64")}`;
