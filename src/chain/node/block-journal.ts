@@ -1,6 +1,5 @@
-// The embedded chain's journal, blocks.jsonl: one line a block, its JSON and a checksum (lines of earlier
-// versions have none). Knows bytes, not the EVM: whether the lines still make their blocks is for
-// replay-journal.ts to say.
+// The embedded chain's journal, blocks.jsonl: one line a block, its JSON and a checksum. Knows bytes, not the
+// EVM: whether the lines still make their blocks is for replay-journal.ts to say.
 //
 // A block's place is written before the EVM makes the block: a full disk is found while nothing has happened
 // yet, and the chain goes on once there is room.
@@ -33,8 +32,8 @@ const encode = (block: JournalBlock): Buffer => {
 
 /** Null: damaged. */
 function decode(line: string): JournalBlock | null {
-	const [, text, sum] = /^(\{.*\})(?: ([0-9a-f]{8}))?$/s.exec(line) ?? [];
-	if (text === undefined || (sum !== undefined && crc32(text) !== Number.parseInt(sum, 16))) return null;
+	const [, text, sum] = /^(\{.*\}) ([0-9a-f]{8})$/s.exec(line) ?? [];
+	if (text === undefined || crc32(text) !== Number.parseInt(sum!, 16)) return null;
 	try {
 		const { t, x = [], h } = JSON.parse(text) as Partial<JournalBlock>;
 		const isBlock = Number.isSafeInteger(t) && typeof h === "string" && Array.isArray(x);

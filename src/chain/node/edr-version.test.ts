@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { crc32 } from "node:zlib";
 import { edrVersion } from "./edr-provider.ts";
 import { openEmbeddedChain, repairEmbeddedChain } from "./embedded-chain.ts";
 
@@ -25,9 +26,13 @@ const BLOCKS = [
 	'{"t":1800000070,"h":"0xa601c715b5a5113178df2e6df966999680a27de8039b519b413d9bbb8ed3db36"} 3218b733',
 ];
 /** As if another version had made the second block otherwise. */
-const OTHERWISE = [BLOCKS[0]!, BLOCKS[2]!.replace("1800000070", "1800000010").replace(/ [0-9a-f]{8}$/, "")];
+const OTHERWISE = [BLOCKS[0]!, summed(BLOCKS[2]!.slice(0, -9).replace("1800000070", "1800000010"))];
 
-function chainOf(name: string, edr: string, blocks: readonly string[]): string {
+function summed(line: string): string {
+	return `${line} ${crc32(line).toString(16).padStart(8, "0")}`;
+}
+
+function chainOf(name: string, edr: string | undefined, blocks: readonly string[]): string {
 	const folder = join(scratch, name);
 	mkdirSync(folder);
 	writeFileSync(join(folder, "genesis.json"), JSON.stringify({ ...GENESIS, edr }));
@@ -71,4 +76,13 @@ test("blocks that this version makes otherwise: refused with the name of the one
 	const own = chainOf("own", edrVersion(), OTHERWISE);
 	await assert.rejects(open(own), { code: "CHAIN_JOURNAL" });
 	assert.equal((await repairEmbeddedChain(own, nowMs())).kept, 1);
+});
+
+test("a chain of before versions were named is refused with what to do, and nothing in it is changed", async () => {
+	const folder = chainOf("nameless", undefined, BLOCKS);
+	const refused = { code: "CHAIN_EVM_OTHER", hint: /^Move the folder `chain` away/ };
+	await assert.rejects(open(folder), refused);
+	await assert.rejects(repairEmbeddedChain(folder, nowMs()), refused);
+	assert.equal(readFileSync(join(folder, "blocks.jsonl"), "utf8"), `${BLOCKS.join("\n")}\n`);
+	assert.equal(genesisOf(folder).edr, undefined);
 });

@@ -5,11 +5,13 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { crc32 } from "node:zlib";
 import { deployContracts } from "../contracts/deploy.ts";
 import { approveCall, ROLES, readAccount, registerCall } from "../contracts/registry.ts";
 import { sendCall } from "../sending/send-call.ts";
 import { accountOf } from "../sending/sign.ts";
 import { createChainClient } from "./chain-client.ts";
+import { edrVersion } from "./edr-provider.ts";
 import { openEmbeddedChain } from "./embedded-chain.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "assay-chain-"));
@@ -63,13 +65,13 @@ test("a torn last line is dropped, a changed one is refused", async () => {
 	await chain.close();
 	assert.equal(readFileSync(path, "utf8").split("\n").length, journal.split("\n").length + 1);
 	const lines = readFileSync(path, "utf8").split("\n");
-	// As earlier versions wrote it: without its checksum.
-	const changed = JSON.parse(lines[2]!.slice(0, lines[2]!.lastIndexOf(" ")));
-	writeFileSync(
-		path,
-		[...lines.slice(0, 2), JSON.stringify({ ...changed, t: changed.t + 1 }), ...lines.slice(3)].join("\n"),
-	);
-	await assert.rejects(open(), { code: "CHAIN_JOURNAL" });
+	const kept = JSON.parse(lines[2]!.slice(0, lines[2]!.lastIndexOf(" ")));
+	const changed = JSON.stringify({ ...kept, t: kept.t + 1 });
+	// With the right checksum, and without one.
+	for (const line of [`${changed} ${crc32(changed).toString(16).padStart(8, "0")}`, JSON.stringify(kept)]) {
+		writeFileSync(path, [...lines.slice(0, 2), line, ...lines.slice(3)].join("\n"));
+		await assert.rejects(open(), { code: "CHAIN_JOURNAL" });
+	}
 	writeFileSync(path, lines.join("\n"));
 	await (await open()).close();
 });
@@ -105,7 +107,7 @@ test("what pays nothing for gas does not reach the journal", async () => {
 	await chain.close();
 });
 
-test("a new chain has Osaka's rules; one that began before they were written down keeps Prague's", async () => {
+test("a new chain has Osaka's rules; one that was begun with Prague's keeps them", async () => {
 	// P-256 at 0x100: hash, r, s, x, y of a signature that is good (Wycheproof).
 	const signed =
 		"0xbb5a52f42f9c9261ed4361f59422a1e30036e7c32b270c8807a419feca6050230000000000000000000000000000000000000000000000000000000000000005" +
@@ -122,7 +124,7 @@ test("a new chain has Osaka's rules; one that began before they were written dow
 		}
 	};
 	try {
-		writeFileSync(join(other, "genesis.json"), JSON.stringify(genesis));
+		writeFileSync(join(other, "genesis.json"), JSON.stringify({ ...genesis, hardfork: "Prague", edr: edrVersion() }));
 		assert.equal(await asked(), "0x");
 		rmSync(other, { recursive: true });
 		assert.equal(await asked(), `0x${"1".padStart(64, "0")}`);

@@ -118,7 +118,7 @@ async function openLocked(options: EmbeddedOptions, lock: FolderLock) {
 /** As replayJournal; what a version of the EVM cannot make again is not the journal's fault. */
 async function replay(folder: string, { edr }: KeptGenesis, evm: Rpc, blocks: readonly JournalBlock[]) {
 	const [fault, installed] = [await replayJournal(evm, blocks), edrVersion()];
-	if (fault === null || edr === undefined || edr === installed) return fault;
+	if (fault === null || edr === installed) return fault;
 	throw new AssayError(
 		"CHAIN_EVM_OTHER",
 		`version ${edr} of the EVM made the embedded chain, and version ${installed} does not make it again: ${fault.why}`,
@@ -238,7 +238,7 @@ async function mustPay(evm: Rpc, raw: string): Promise<void> {
 
 interface KeptGenesis extends Genesis {
 	/** The version of @nomicfoundation/edr that made the newest blocks. */
-	readonly edr?: string;
+	readonly edr: string;
 }
 
 async function loadGenesis({ folder, genesis }: EmbeddedOptions): Promise<KeptGenesis> {
@@ -257,12 +257,17 @@ const keepGenesis = (folder: string, genesis: KeptGenesis) =>
 async function readGenesis(folder: string): Promise<KeptGenesis | null> {
 	const kept = await readIfPresent(genesisPath(folder));
 	if (kept === null) return null;
+	let genesis: KeptGenesis;
 	try {
-		return JSON.parse(String(kept)) as KeptGenesis;
+		genesis = JSON.parse(String(kept)) as KeptGenesis;
 	} catch (cause) {
 		throw new AssayError("CHAIN_JOURNAL", "the embedded chain's genesis.json is damaged", {
 			hint: "Restore it from a copy; else move the folder `chain` away, and the next start begins a new chain.",
 			cause,
 		});
 	}
+	if (typeof genesis.edr === "string") return genesis;
+	throw new AssayError("CHAIN_EVM_OTHER", "the embedded chain is of before the first release", {
+		hint: "Move the folder `chain` away, and the next start begins a new chain. Nothing in it was changed.",
+	});
 }
