@@ -1,5 +1,6 @@
 // The client of the API as plain TypeScript declarations, made from the OpenAPI document: whoever installs
-// the package needs no zod to have types. Pure. Not here: where they go (pack-library.ts).
+// the package needs no zod to have types. By hand until packages that do it (openapi-typescript) run with
+// TypeScript 7, which has no API yet. Pure. Not here: where they go (pack-library.ts).
 
 type Json = Readonly<Record<string, unknown>>;
 interface Operation {

@@ -878,6 +878,10 @@ export const codes = {
 		"The database's tables are not those of this version.",
 		"Use the version that made them or a newer one; an edited migration cannot be applied.",
 	),
+	STORE_OLD: error(
+		"The database is of before the first release, whose tables are not brought up to date. Nothing in it was changed.",
+		"Begin anew beside it: name another data folder (`--data`) or another database (`--database`). The version that made it reads it still.",
+	),
 	STORE_FAILED: error("The database refused a statement.", "Report this: it is a mistake in the program."),
 	ESCROW_REFUSED: error(
 		"A rental's deposit on chain is not there, or not what the rental costs.",

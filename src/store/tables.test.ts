@@ -1,14 +1,11 @@
-// The tables themselves: migrations, the journal's chain, and paging over every order of the list of
-// providers.
+// The tables themselves: the journal's chain, and paging over every order of the list of providers.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import pg from "pg";
 import { fc, scaled } from "../../tests/fuzz.test-kit.ts";
 import type { AssayError } from "../protocol/assay-error.ts";
 import type { Store } from "./open-store.ts";
-import { migrate } from "./postgres/migrations.ts";
 import { onBothServers } from "./postgres/servers.test-kit.ts";
-import { sqlOn } from "./postgres/sql.ts";
 import type { ProviderQuery, ProviderSort } from "./provider-query.ts";
 import type { Provider } from "./providers.ts";
 import { cardFigures, gpu, probeByHand, register } from "./sample-rows.test-kit.ts";
@@ -64,17 +61,6 @@ onBothServers((server) => {
 		}
 	});
 
-	const run = async (...migrations: { number: number; name: string; sql: string }[]) => {
-		await client.query("BEGIN");
-		try {
-			await migrate(sqlOn(client), "migrated", migrations);
-			await client.query("COMMIT");
-		} catch (error) {
-			await client.query("ROLLBACK");
-			throw error;
-		}
-	};
-
 	test("what is remembered of a chain: events and their cursor at once, intents of one account, nothing of another chain", async () => {
 		const key = { chainId: 7373, registry: `0x${"a1".repeat(20)}` };
 		const others = [
@@ -127,19 +113,6 @@ onBothServers((server) => {
 		assert.equal(await second.leases.acquire("chain"), false);
 		await assert.rejects(second.chain.intents(key, account).put("reveal/2", {}, "chain"), code("STORE_LEASE_LOST"));
 		await store.chain.intents(key, account).put("reveal/2", {}, "chain");
-	});
-
-	test("migrations are applied once, in order, and an edited or newer one is refused", async () => {
-		const one = { number: 1, name: "one", sql: "CREATE TABLE a (n integer); INSERT INTO a VALUES (1);" };
-		const two = { number: 2, name: "two", sql: "INSERT INTO a VALUES (2);" };
-		await run(one);
-		await run(one);
-		await assert.rejects(run(one, { ...two, sql: "INSERT INTO a VALUES (3); SELECT nonsense;" }));
-		await run(one, two);
-		const rows = await client.query("SELECT n FROM migrated.a ORDER BY n");
-		assert.deepEqual(rows.rows, [{ n: 1 }, { n: 2 }]);
-		await assert.rejects(run({ ...one, sql: `${one.sql} ` }, two), code("STORE_MIGRATION"));
-		await assert.rejects(run(one), code("STORE_MIGRATION"));
 	});
 
 	test("the journal refuses changes, and shows those that were forced upon it", async () => {

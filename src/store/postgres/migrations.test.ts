@@ -1,101 +1,115 @@
-// A database as the version before the queue moved into the rows left it (migrations 1 and 2, pg-boss beside
-// them), opened by this one: everything is found again, and what was queued or running there is probed again.
+// How a database gets its tables: a fresh one in one step, a later one by its next migration, however long
+// that takes. One of before the first release, of a newer version or with an edited migration is refused, and
+// nothing in it is changed.
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
-import { test } from "node:test";
+import { before, test } from "node:test";
 import pg from "pg";
-import { encodeCanonicalJson } from "../../protocol/bytes/canonical-json.ts";
-import type { ProviderMemory } from "../../protocol/network/provider-memory.ts";
-import { cardFigures, gpu, idOf, memory, probe } from "../sample-rows.test-kit.ts";
-import { MIGRATIONS, migrate } from "./migrations.ts";
+import type { AssayError } from "../../protocol/assay-error.ts";
+import { register } from "../sample-rows.test-kit.ts";
+import { tables } from "./migrations/001-tables.ts";
+import { migrate } from "./migrations.ts";
 import { onBothServers } from "./servers.test-kit.ts";
 import { inTransaction } from "./sql.ts";
 
-const [queued, running, fresh] = ["queued", "running", "fresh"].map((name) => idOf(name)) as [string, string, string];
-const [done, cut] = [idOf("done", 32), idOf("cut", 32)];
-
-const remembered: ProviderMemory = memory({
-	why: "interval",
-	lastStartedAtMs: 4000,
-	validSinceWithheld: 3,
-	changeProbeAtMs: 3500,
-	suspicion: { kind: "shared-uuid", sinceMs: 3900, uuids: ["gpu-0"] },
-	suspectProbeAtMs: 3900,
-	proof: { probeId: done, evidence: idOf("file"), provenAtMs: 4000, claimedRamBytes: 5, rentedMs: 7 },
-	firstProven: [{ uuid: "gpu-0", atMs: 4000 }],
-	series: [{ uuid: "gpu-0", name: "gemm.fp16", values: [1, 2, 667_000_000_000_000] }],
-	clearedWith: [{ providerId: running, atMs: 3950 }],
-	recent: [{ evidence: idOf("file"), counts: "success" }],
-	reliabilityBeforePpm: 900_000,
-	provenInMs: 0,
-	turn: 0,
-	together: { group: "g", status: "valid", code: null, startedAtMs: 1, endedAtMs: 2, window: { fromMs: 1, toMs: 2 } },
-});
-
-/** Rows as that version wrote them. */
-async function fill(client: pg.Client, schema: string): Promise<void> {
-	await inTransaction(client, async (sql) => await migrate(sql, schema, MIGRATIONS.slice(0, 2)));
-	await client.query(`SET search_path = ${schema}; CREATE SCHEMA ${schema}_queue;
-		CREATE TABLE ${schema}_queue.version (version integer); CREATE TABLE ${schema}_queue.job (id uuid, name text)`);
-	const job = "0b0e8e0e-6d5f-4c58-a4f2-6a0a3c0f7d11";
-	const provider = `INSERT INTO providers (id, name, link, target, state, price_per_hour_micros, rentable, ssh, registered_at_ms, next_probe_at_ms,
-		schedule, job_id, job_queue, job_at_ms, job_taken_by) VALUES ($1, $2, 'ssh', 'ssh://a', 'active', 5, true, true, 1000, 5000, $3, $4, $5, $6, $7)`;
-	const schedule = JSON.stringify({ version: 1, ...remembered });
-	await client.query(provider, [queued, "queued", schedule, job, "probe", 5001, null]);
-	await client.query(provider, [running, "running", schedule, job, "probe.p1", 5001, "p1"]);
-	await client.query(provider, [fresh, "fresh", "null", null, null, null, null]);
-	const row = `INSERT INTO probes (id, provider_id, job_id, validator, process, link, state, started_at_ms, finished_at_ms, verdict, evidence_sha256, figures, devices)
-		VALUES ($1, $2, $3, 'v', 'p1', 'ssh', $4, 4000, $5, $6, $7, $8, $9)`;
-	const [figures, devices] = [JSON.stringify(cardFigures(0)), JSON.stringify([gpu(0)])];
-	await client.query(row, [done, queued, job, "done", 4500, "valid", idOf("file"), figures, devices]);
-	await client.query(row, [cut, running, job, "running", null, null, null, "[]", "[]"]);
-	await client.query(
-		`INSERT INTO leases VALUES ('provider/${running}', 'p1', now() - interval '1 h'), ('process/p1', 'p1', now() - interval '1 h')`,
-	);
-	const line = { seq: 1, atMs: 4500, actor: "v", kind: "probe.done", subject: queued, detail: `{"probe":"${done}"}` };
-	const hash = createHash("sha256").update(Buffer.alloc(32)).update(encodeCanonicalJson(line)).digest();
-	await client.query("INSERT INTO audit VALUES ($1, $2, $3, $4, $5, $6, $7)", [...Object.values(line), hash]);
-}
+const code = (expected: string) => (error: unknown) => (error as AssayError).code === expected;
+const FIRST = { number: 1, name: "tables", sql: tables };
 
 onBothServers((server) => {
-	test("a database of the version before is opened: nothing is lost, and who was queued is probed", async () => {
-		const schema = `before_${server.name}`;
+	const connect = async (): Promise<pg.Client> => {
 		const client = new pg.Client(await server.connection());
+		client.on("error", () => {});
 		await client.connect();
-		try {
-			await fill(client, schema);
-			const store = await server.open({ schema });
-			assert.deepEqual((await store.providers.recall(queued))?.memory, remembered);
-			assert.deepEqual((await store.providers.recall(fresh))?.memory, memory());
-			const found = await store.probes.get(done);
-			assert.deepEqual(
-				[found?.verdict, found?.evidenceSha256, found?.figures, found?.devices],
-				["valid", idOf("file"), cardFigures(0), [gpu(0)]],
-			);
-			await store.journal.append({ actor: "a", kind: "k", subject: "s", detail: {} }, { nowMs: 6000 });
-			const { lines, brokenAt } = await store.journal.verify();
-			assert.deepEqual([lines, brokenAt], [2, null]);
-			const queue = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [`${schema}_queue`]);
-			assert.equal(queue.rowCount, 0);
-			// What the dead process was at is given up by the first who looks, as ever.
-			await store.probes.recover({ nowMs: 6000 });
-			assert.equal((await store.probes.get(cut))?.state, "abandoned");
+		return client;
+	};
+	let client: pg.Client;
+	before(async () => {
+		client = await connect();
+	});
 
-			const all = Promise.withResolvers<void>();
-			const probed = new Set<string>();
-			const worker = store.dueProbes.take({ concurrency: 3, nowMs: () => 6000 }, async (due) => {
-				const { counted } = await probe(store, due, `again ${due.providerId}`);
-				if (counted) probed.add(due.providerId);
-				if (probed.size === 3) all.resolve();
-			});
-			await all.promise;
-			await worker.stop();
-			assert.deepEqual(probed, new Set([queued, running, fresh]));
-			await store.close();
-			const again = await server.open({ schema });
-			assert.equal((await again.probes.list({ state: "done" })).rows.length, 4);
-		} finally {
-			await client.end();
-		}
+	const run = async (schema: string, ...migrations: { number: number; name: string; sql: string }[]) =>
+		await inTransaction(client, async (sql) => await migrate(sql, schema, migrations));
+	const rowsOf = async (text: string, values: unknown[] = []) => (await client.query(text, values)).rows;
+	const tablesOf = async (schema: string) =>
+		(await rowsOf("SELECT tablename AS name FROM pg_tables WHERE schemaname = $1", [schema])).map(({ name }) => name);
+
+	test("a fresh database has all tables by one migration, and the next start adds nothing", async () => {
+		const store = await server.open({ schema: "fresh" });
+		await store.close();
+		const expected = [...tables.matchAll(/^CREATE TABLE (\w+)/gm)].map(([, name]) => name);
+		assert.ok(expected.length > 25, String(expected.length));
+		assert.deepEqual((await tablesOf("fresh")).sort(), [...expected, "migrations"].sort());
+		const applied = await rowsOf("SELECT * FROM fresh.migrations");
+		assert.deepEqual(
+			applied.map(({ number, name }) => [number, name]),
+			[[1, "tables"]],
+		);
+		await (await server.open({ schema: "fresh" })).close();
+		assert.deepEqual(await rowsOf("SELECT * FROM fresh.migrations"), applied);
+	});
+
+	test("a data folder or a database of before is refused with what to do, and nothing in it is changed", async () => {
+		// What the last version of before left: 22 migrations, the first of them another text.
+		await client.query(`CREATE SCHEMA before; CREATE TABLE before.providers (id text, schedule jsonb);
+			CREATE TABLE before.migrations (number integer PRIMARY KEY, name text NOT NULL, sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
+			INSERT INTO before.providers VALUES ('a', 'null');
+			INSERT INTO before.migrations (number, name, sha256) SELECT n, 'm' || n, repeat('0', 64) FROM generate_series(1, 22) n`);
+		const contents = async () => [
+			await tablesOf("before"),
+			await rowsOf("SELECT * FROM before.providers"),
+			await rowsOf("SELECT * FROM before.migrations ORDER BY number"),
+		];
+		const found = await contents();
+		await assert.rejects(server.open({ schema: "before" }), (error: AssayError) => {
+			assert.equal(error.code, "STORE_OLD");
+			assert.match(error.message, /schema before .* before the first release/);
+			assert.match(error.hint, /another data folder \(`--data`\) or another database/);
+			return true;
+		});
+		assert.deepEqual(await contents(), found);
+		// Another schema of the same database has nothing to do with it.
+		await (await server.open({ schema: "beside" })).close();
+	});
+
+	test("a later migration runs on tables in use and keeps their rows; then this version refuses them", async () => {
+		const store = await server.open({ schema: "later" });
+		const id = await register(store, "kept");
+		const later = { number: 2, name: "later", sql: "ALTER TABLE providers ADD COLUMN later integer DEFAULT 7" };
+		await run("later", FIRST, later);
+		assert.deepEqual(await rowsOf("SELECT id, later FROM later.providers"), [{ id, later: 7 }]);
+		assert.equal((await store.providers.get(id))?.name, "kept");
+		await store.close();
+		await assert.rejects(server.open({ schema: "later" }), (error: AssayError) => {
+			assert.equal(error.code, "STORE_MIGRATION");
+			assert.match(error.message, /newer version \(migration 2\)/);
+			return true;
+		});
+	});
+
+	test("migrations are applied once, in order, all or none; an edited one is refused", async () => {
+		const one = { number: 1, name: "one", sql: "CREATE TABLE a (n integer); INSERT INTO a VALUES (1);" };
+		const two = { number: 2, name: "two", sql: "INSERT INTO a VALUES (2);" };
+		await run("migrated", one);
+		await run("migrated", one);
+		await assert.rejects(run("migrated", one, { ...two, sql: "INSERT INTO a VALUES (3); SELECT nonsense;" }));
+		await run("migrated", one, two);
+		assert.deepEqual(await rowsOf("SELECT n FROM migrated.a ORDER BY n"), [{ n: 1 }, { n: 2 }]);
+		await assert.rejects(run("migrated", one, { ...two, sql: `${two.sql} ` }), code("STORE_MIGRATION"));
+		await assert.rejects(run("migrated", one), code("STORE_MIGRATION"));
+		await assert.rejects(run("migrated", { ...one, sql: `${one.sql} ` }, two), code("STORE_OLD"));
+	});
+
+	test("a migration may take longer than any statement, and so may waiting for it", async () => {
+		// Sessions of the store have 15 s; these have 200 ms, and the migration takes four times that.
+		const [quick, other] = [await connect(), await connect()];
+		for (const one of [quick, other]) await one.query("SET statement_timeout = 200");
+		await assert.rejects(quick.query("SELECT pg_sleep(0.8)"), { code: "57014" });
+		const slow = { number: 1, name: "slow", sql: "CREATE TABLE a (n integer); SELECT pg_sleep(0.8)" };
+		await Promise.all(
+			[quick, other].map((one) => inTransaction(one, async (sql) => await migrate(sql, "slow", [slow]))),
+		);
+		assert.deepEqual(await tablesOf("slow"), ["migrations", "a"]);
+		// Afterwards statements are limited again.
+		await assert.rejects(quick.query("SELECT pg_sleep(0.8)"), { code: "57014" });
+		for (const one of [quick, other, client]) await one.end();
 	});
 });

@@ -1,14 +1,8 @@
-// The first tables. Text only; see migrations.ts. Times are milliseconds since 1970 except in leases, which
-// live by the database's clock. History is narrow: one row a probe with its figures as one value; what
-// searches need is kept beside it, per provider and card.
+// The tables. Text only; see migrations.ts. Times are milliseconds since 1970 except in leases, which live by
+// the database's clock. History is narrow: one row a probe with its figures as one value; what searches need
+// is kept beside it, per provider and card.
 
 export const tables = `
-CREATE TABLE validators (
-	key text PRIMARY KEY,
-	name text NOT NULL,
-	stake bigint NOT NULL CHECK (stake >= 0)
-);
-
 CREATE TABLE providers (
 	id text PRIMARY KEY,
 	name text NOT NULL,
@@ -34,12 +28,6 @@ CREATE TABLE providers (
 	last_valid_at_ms bigint,
 	reliability_ppm integer NOT NULL DEFAULT 0,
 	uptime_ppm integer NOT NULL DEFAULT 0,
-	schedule jsonb NOT NULL DEFAULT 'null',
-	job_id uuid,
-	job_queue text,
-	job_at_ms bigint,
-	-- The process that works on it; null while it is queued.
-	job_taken_by text,
 	-- Jobs in a row that ended without a counted probe.
 	crashes integer NOT NULL DEFAULT 0,
 	rental_id text,
@@ -48,15 +36,34 @@ CREATE TABLE providers (
 	gpu_count integer NOT NULL DEFAULT 0,
 	memory_bytes bigint,
 	fp16_ops_per_s bigint,
-	memory_bytes_per_s bigint
+	memory_bytes_per_s bigint,
+	-- The process that probes it; together with the lease on it.
+	probed_by text,
+	-- The simultaneous probe that it was called to and not yet taken for.
+	together jsonb,
+	-- Which jobs it takes, and where it dialled from: whoever keeps the jobs may be another process than the
+	-- one that holds the link.
+	job_address text,
+	job_offer jsonb,
+	-- What the signed reports of its last valid probe showed (docs/attestation.md).
+	attestation jsonb,
+	-- Time that it was connected, for its uptime.
+	reachable_ms bigint NOT NULL DEFAULT 0,
+	reachable_from_ms bigint,
+	-- The share of its probes that came to a verdict.
+	answered_ppm integer NOT NULL DEFAULT 0,
+	-- The process that had its connection last, also after it ended: one that was only thought dead takes up
+	-- again what nobody had since.
+	last_held_by text
 );
--- What dispatchDue asks.
-CREATE INDEX providers_due ON providers (next_probe_at_ms) WHERE state = 'active' AND job_id IS NULL AND rental_id IS NULL;
-CREATE INDEX providers_job ON providers (job_at_ms) WHERE job_id IS NOT NULL;
+CREATE INDEX providers_due ON providers (next_probe_at_ms) WHERE state = 'active' AND rental_id IS NULL AND probed_by IS NULL;
+CREATE INDEX providers_called ON providers (id) WHERE together IS NOT NULL;
+CREATE INDEX providers_probed ON providers (id) WHERE probed_by IS NOT NULL;
 CREATE INDEX providers_connected ON providers (connected_to) WHERE connected_to IS NOT NULL;
 -- One for each order of a list; ties are broken by the id in the same direction.
 CREATE INDEX providers_by_score ON providers (coalesce(score_ppm, -1), id);
 CREATE INDEX providers_by_price ON providers (price_per_hour_micros, id);
+CREATE INDEX providers_by_gpu_price ON providers ((price_per_hour_micros / greatest(gpu_count, 1)), id);
 CREATE INDEX providers_by_memory ON providers (coalesce(memory_bytes, -1), id);
 CREATE INDEX providers_by_fp16 ON providers (coalesce(fp16_ops_per_s, -1), id);
 CREATE INDEX providers_by_bandwidth ON providers (coalesce(memory_bytes_per_s, -1), id);
@@ -65,6 +72,31 @@ CREATE INDEX providers_by_name ON providers (name COLLATE "C", id);
 CREATE INDEX providers_by_registered ON providers (registered_at_ms, id);
 CREATE INDEX providers_by_last_probe ON providers (coalesce(last_probe_at_ms, -1), id);
 CREATE INDEX providers_by_next_probe ON providers (next_probe_at_ms, id);
+
+-- What a validator remembers of a provider from probe to probe (docs/schedule.md §3).
+CREATE TABLE provider_memory (
+	provider_id text PRIMARY KEY REFERENCES providers (id),
+	why text NOT NULL DEFAULT 'registered',
+	last_started_at_ms bigint,
+	valid_since_withheld integer,
+	change_probe_at_ms bigint,
+	changed_at_ms bigint,
+	suspicion jsonb,
+	suspect_probe_at_ms bigint,
+	proof jsonb,
+	first_proven jsonb NOT NULL DEFAULT '[]',
+	series jsonb NOT NULL DEFAULT '[]',
+	cleared_with jsonb NOT NULL DEFAULT '[]',
+	recent jsonb NOT NULL DEFAULT '[]',
+	reliability_before_ppm integer,
+	together jsonb,
+	-- Whose turn it is when slots are scarce, and what that is decided by. 2: new.
+	stalls integer NOT NULL DEFAULT 0,
+	proven_in_ms bigint,
+	turn integer NOT NULL DEFAULT 2,
+	-- What its presence was made of when it was last rented through the escrow.
+	calls_before_rental jsonb
+);
 
 CREATE TABLE claims (
 	provider_id text PRIMARY KEY REFERENCES providers (id),
@@ -83,6 +115,8 @@ CREATE TABLE devices (
 	identity text NOT NULL,
 	probe_id text NOT NULL,
 	at_ms bigint NOT NULL,
+	-- Profiles that its figures leave equal, so that pages can say from which cards it cannot be told.
+	alike jsonb,
 	PRIMARY KEY (provider_id, device)
 );
 CREATE INDEX devices_uuid ON devices (uuid) WHERE kind = 'gpu' AND uuid <> '';
@@ -116,7 +150,6 @@ CREATE INDEX holdings_model ON holdings (model, count);
 CREATE TABLE probes (
 	id text PRIMARY KEY,
 	provider_id text NOT NULL REFERENCES providers (id),
-	job_id uuid,
 	validator text NOT NULL,
 	process text NOT NULL,
 	link text NOT NULL,
@@ -132,6 +165,10 @@ CREATE TABLE probes (
 	figures jsonb NOT NULL DEFAULT '[]',
 	findings jsonb NOT NULL DEFAULT '[]',
 	devices jsonb NOT NULL DEFAULT '[]',
+	-- Whose word its evidence is (docs/hardware-proof.md §9); null where nothing was proven.
+	strength text,
+	-- What its signed reports showed.
+	attestation jsonb,
 	CHECK ((state = 'done') = (verdict IS NOT NULL))
 );
 -- One at a time, whatever the processes think.
@@ -140,6 +177,8 @@ CREATE UNIQUE INDEX probes_running ON probes (provider_id) WHERE state = 'runnin
 CREATE UNIQUE INDEX probes_evidence ON probes (evidence_sha256) WHERE evidence_sha256 IS NOT NULL;
 CREATE INDEX probes_of_provider ON probes (provider_id, started_at_ms, id);
 CREATE INDEX probes_by_start ON probes (started_at_ms, id);
+-- Those that ended within the last hour are counted for everybody who looks at the network.
+CREATE INDEX probes_by_end ON probes (finished_at_ms) WHERE state = 'done';
 
 -- Counted probes by hour, so that an overview need not count rows.
 CREATE TABLE probe_hours (
@@ -148,6 +187,8 @@ CREATE TABLE probe_hours (
 	count bigint NOT NULL,
 	evidence_files bigint NOT NULL,
 	evidence_bytes bigint NOT NULL,
+	-- How many of them no honest host can have caused (protocol/cheat-codes.ts, as it was).
+	cheats bigint NOT NULL DEFAULT 0,
 	PRIMARY KEY (hour_at_ms, verdict)
 );
 
@@ -159,43 +200,6 @@ CREATE TABLE scores (
 	terms jsonb NOT NULL
 );
 CREATE INDEX scores_by_score ON scores (score_ppm, provider_id);
-CREATE TABLE score_history (
-	provider_id text NOT NULL REFERENCES providers (id),
-	at_ms bigint NOT NULL,
-	score_ppm bigint NOT NULL,
-	PRIMARY KEY (provider_id, at_ms)
-);
-CREATE INDEX score_history_at ON score_history (at_ms);
-
-CREATE TABLE epochs (
-	number bigint PRIMARY KEY,
-	state text NOT NULL CHECK (state IN ('open', 'closed')),
-	starts_at_ms bigint NOT NULL,
-	ends_at_ms bigint NOT NULL,
-	emission_micros bigint NOT NULL CHECK (emission_micros >= 0),
-	params jsonb NOT NULL,
-	closed_at_ms bigint
-);
-CREATE UNIQUE INDEX epochs_open ON epochs (state) WHERE state = 'open';
-
-CREATE TABLE reports (
-	epoch bigint NOT NULL REFERENCES epochs (number),
-	validator text NOT NULL,
-	scores jsonb NOT NULL,
-	signature text NOT NULL,
-	received_at_ms bigint NOT NULL,
-	PRIMARY KEY (epoch, validator)
-);
-
-CREATE TABLE weights (
-	epoch bigint NOT NULL REFERENCES epochs (number),
-	provider_id text NOT NULL,
-	weight_ppm bigint NOT NULL CHECK (weight_ppm >= 0),
-	share_micros bigint NOT NULL CHECK (share_micros >= 0),
-	PRIMARY KEY (epoch, provider_id)
-);
-CREATE INDEX weights_by_weight ON weights (epoch, weight_ppm, provider_id);
-CREATE INDEX weights_of_provider ON weights (provider_id, epoch);
 
 CREATE TABLE rentals (
 	id text PRIMARY KEY,
@@ -216,6 +220,8 @@ CREATE TABLE rentals (
 	misses integer NOT NULL DEFAULT 0,
 	last_healthy_at_ms bigint,
 	detail text,
+	-- The deposit on chain that pays it.
+	escrow text,
 	CHECK ((state = 'ended') = (end_reason IS NOT NULL))
 );
 CREATE UNIQUE INDEX rentals_one ON rentals (provider_id) WHERE state IN ('reserved', 'active');
@@ -243,7 +249,7 @@ CREATE TABLE nonces (
 CREATE INDEX nonces_expiry ON nonces (expires_at_ms);
 
 -- Lines are only ever added; the chain of hashes shows what a superuser changed all the same.
-CREATE TABLE audit (
+CREATE TABLE journal (
 	seq bigint PRIMARY KEY,
 	at_ms bigint NOT NULL,
 	actor text NOT NULL,
@@ -252,15 +258,15 @@ CREATE TABLE audit (
 	detail text NOT NULL,
 	hash bytea NOT NULL
 );
-CREATE INDEX audit_subject ON audit (subject, seq);
-CREATE INDEX audit_kind ON audit (kind, seq);
-CREATE INDEX audit_actor ON audit (actor, seq);
+CREATE INDEX journal_subject ON journal (subject, seq);
+CREATE INDEX journal_kind ON journal (kind, seq);
+CREATE INDEX journal_actor ON journal (actor, seq);
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-	RAISE EXCEPTION 'the audit log is only added to';
+	RAISE EXCEPTION 'the journal is only added to';
 END
 $$;
-CREATE TRIGGER audit_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER journal_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON journal EXECUTE FUNCTION refuse_change();
 
 CREATE TABLE leases (
 	name text PRIMARY KEY,
@@ -269,4 +275,224 @@ CREATE TABLE leases (
 );
 CREATE INDEX leases_holder ON leases (holder);
 CREATE INDEX leases_expiry ON leases (expires_at);
+
+-- What a validator remembers of a chain: what is being sent, and the events it has read with their place in
+-- the chain. Keys and contracts stay files.
+CREATE TABLE chain_values (
+	chain_id bigint NOT NULL,
+	registry text NOT NULL,
+	name text NOT NULL,
+	value jsonb NOT NULL,
+	PRIMARY KEY (chain_id, registry, name)
+);
+
+-- In the order of the chain; what a reorganisation took back is deleted together with moving the cursor.
+CREATE TABLE chain_events (
+	chain_id bigint NOT NULL,
+	registry text NOT NULL,
+	block bigint NOT NULL,
+	log_index bigint NOT NULL,
+	body jsonb NOT NULL,
+	PRIMARY KEY (chain_id, registry, block, log_index)
+);
+
+-- Signed and perhaps sent: a row goes when its nonce is settled.
+CREATE TABLE chain_intents (
+	chain_id bigint NOT NULL,
+	registry text NOT NULL,
+	account text NOT NULL,
+	id text NOT NULL,
+	body jsonb NOT NULL,
+	PRIMARY KEY (chain_id, registry, account, id)
+);
+
+-- Roll calls and who answered them (docs/roll-call.md). Answers are written with the call's commitment and wait
+-- for their openings: another process can carry the call on. A call that was cut short leaves a row that is
+-- void, and counts for nobody.
+CREATE TABLE roll_calls (
+	chain_id bigint NOT NULL,
+	contract text NOT NULL,
+	call bigint NOT NULL,
+	beta0 text NOT NULL,
+	state text NOT NULL CHECK (state IN ('open', 'committed', 'done', 'void')),
+	-- Why it is void.
+	code text,
+	called_at_ms bigint NOT NULL,
+	deadline_ms integer NOT NULL,
+	b0_at_s bigint NOT NULL,
+	b1 bigint,
+	b1_at_s bigint,
+	b2 bigint,
+	b2_at_s bigint,
+	beta2 text,
+	root text,
+	leaves integer,
+	transaction text,
+	ended_at_ms bigint,
+	-- Of those that answered and were found right, in 10⁹ operations and 10⁶ bytes: a large network passes 2⁵³.
+	hosts integer NOT NULL DEFAULT 0,
+	devices integer NOT NULL DEFAULT 0,
+	giga_ops bigint NOT NULL DEFAULT 0,
+	mega_bytes bigint NOT NULL DEFAULT 0,
+	-- Of those that were counted at all: answered or not.
+	counted integer NOT NULL DEFAULT 0,
+	PRIMARY KEY (chain_id, contract, call)
+);
+CREATE INDEX roll_calls_by_time ON roll_calls (called_at_ms, call);
+
+CREATE TABLE roll_call_answers (
+	chain_id bigint NOT NULL,
+	contract text NOT NULL,
+	call bigint NOT NULL,
+	provider_id text NOT NULL REFERENCES providers (id),
+	-- uncalled: it answers no roll calls, which is not the same as absent.
+	state text NOT NULL CHECK (state IN ('opening', 'answered', 'late', 'absent', 'wrong', 'excused', 'uncalled')),
+	code text,
+	at_ms bigint NOT NULL,
+	-- Excused because it was rented through the escrow: what that counts for. Null otherwise.
+	paid_ppm integer CHECK (paid_ppm IS NULL OR state = 'excused'),
+	-- From the moment the block was seen to the answer.
+	ms integer,
+	-- Place of its first leaf in the tree; the others follow.
+	leaf integer,
+	reply jsonb,
+	files jsonb NOT NULL DEFAULT '[]',
+	mega_ops bigint NOT NULL DEFAULT 0,
+	bytes bigint NOT NULL DEFAULT 0,
+	PRIMARY KEY (chain_id, contract, call, provider_id),
+	FOREIGN KEY (chain_id, contract, call) REFERENCES roll_calls ON DELETE CASCADE
+);
+CREATE INDEX roll_call_answers_by_provider ON roll_call_answers (provider_id, at_ms DESC);
+
+-- The market for jobs (docs/jobs.md §8 to §14). A job's record is the truth, one JSON a job, guarded by its
+-- version; parts are a projection of it for whoever looks for busy hosts. Draws, claims, outcomes and frauds
+-- are public rows. Bytes lie in the store of blobs, not here.
+CREATE TABLE jobs (
+	id text PRIMARY KEY,
+	customer text NOT NULL,
+	title text NOT NULL,
+	kind text NOT NULL,
+	spec jsonb NOT NULL,
+	offer jsonb NOT NULL,
+	record jsonb NOT NULL,
+	version bigint NOT NULL,
+	is_over boolean NOT NULL,
+	created_at_ms bigint NOT NULL,
+	ended_at_ms bigint,
+	-- Its blobs were given back.
+	is_cleared boolean NOT NULL DEFAULT false,
+	CHECK (is_over = (ended_at_ms IS NOT NULL))
+);
+CREATE INDEX jobs_open ON jobs (id) WHERE NOT is_over;
+CREATE INDEX jobs_by_time ON jobs (created_at_ms, id);
+CREATE INDEX jobs_of_customer ON jobs (customer, created_at_ms, id);
+CREATE INDEX jobs_uncleared ON jobs (ended_at_ms) WHERE is_over AND NOT is_cleared;
+
+CREATE TABLE job_parts (
+	job text NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+	part integer NOT NULL,
+	state text NOT NULL,
+	provider text,
+	attempt integer NOT NULL,
+	until_ms bigint NOT NULL,
+	-- Those that owe an answer.
+	auditors text[] NOT NULL,
+	PRIMARY KEY (job, part)
+);
+CREATE INDEX job_parts_busy ON job_parts (job) WHERE state IN ('assigned', 'running') OR auditors <> '{}';
+
+CREATE TABLE job_events (
+	serial bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	job text NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+	at_ms bigint NOT NULL,
+	kind text NOT NULL,
+	part integer,
+	detail jsonb NOT NULL
+);
+CREATE INDEX job_events_of_job ON job_events (job, serial);
+
+-- The list of a draw is published before the draw: it is never written over, the rest once.
+CREATE TABLE job_draws (
+	job text NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+	part integer NOT NULL,
+	attempt integer NOT NULL,
+	role integer NOT NULL CHECK (role IN (0, 1, 2)),
+	turn integer NOT NULL,
+	list_hash text NOT NULL,
+	body jsonb NOT NULL,
+	-- With thousands of hosts a list has a hundred kilobytes; what is written beside it later must not write it
+	-- again.
+	list bytea,
+	PRIMARY KEY (job, part, attempt, role, turn)
+);
+ALTER TABLE job_draws ALTER COLUMN list SET STORAGE EXTERNAL;
+
+CREATE TABLE job_claims (
+	hash text PRIMARY KEY,
+	job text NOT NULL REFERENCES jobs (id),
+	part integer NOT NULL,
+	attempt integer NOT NULL,
+	provider text NOT NULL,
+	-- stored: its bytes are here and that was signed; nobody has seen it on chain.
+	state text NOT NULL CHECK (state IN ('stored', 'claimed', 'checked', 'paid', 'fallen')),
+	at_ms bigint NOT NULL,
+	body jsonb NOT NULL
+);
+CREATE INDEX job_claims_by_time ON job_claims (at_ms, hash);
+CREATE INDEX job_claims_of_job ON job_claims (job, part, attempt);
+CREATE INDEX job_claims_of_provider ON job_claims (provider, at_ms, hash);
+
+-- What came of each attempt: reputation is counted from these rows alone.
+CREATE TABLE job_outcomes (
+	serial bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	provider text NOT NULL,
+	job text NOT NULL REFERENCES jobs (id),
+	part integer NOT NULL,
+	attempt integer NOT NULL,
+	outcome text NOT NULL CHECK (outcome IN ('checked', 'paid', 'lost', 'late', 'declined', 'convicted')),
+	value_micros bigint NOT NULL CHECK (value_micros >= 0),
+	at_ms bigint NOT NULL,
+	UNIQUE (job, part, attempt, provider, outcome)
+);
+CREATE INDEX job_outcomes_of_provider ON job_outcomes (provider, serial);
+
+CREATE TABLE frauds (
+	hash text PRIMARY KEY,
+	claim text NOT NULL,
+	job text NOT NULL REFERENCES jobs (id),
+	part integer NOT NULL,
+	attempt integer NOT NULL,
+	accused text NOT NULL,
+	at_ms bigint NOT NULL,
+	body jsonb NOT NULL,
+	file bytea NOT NULL
+);
+CREATE INDEX frauds_by_time ON frauds (at_ms, hash);
+
+-- What claimants said when asked about their claims (docs/jobs.md §14): first words, each different one once.
+-- Two to one question convict. Two that claim the same, one after the other, have claims of one hash: words
+-- are each claimant's own.
+CREATE TABLE job_answers (
+	claim text NOT NULL,
+	question text NOT NULL,
+	answer_hash text NOT NULL,
+	answer bytea NOT NULL,
+	signature text,
+	at_ms bigint NOT NULL,
+	provider text NOT NULL,
+	PRIMARY KEY (claim, provider, question, answer_hash)
+);
+
+-- For whom a device key counts (docs/attestation.md). Simulated keys live apart: whoever mints one may copy a
+-- real card's key into it.
+CREATE TABLE device_keys (
+	key text NOT NULL,
+	simulated boolean NOT NULL,
+	provider_id text NOT NULL REFERENCES providers,
+	probe_id text NOT NULL,
+	bound_at_ms bigint NOT NULL,
+	shown_at_ms bigint NOT NULL,
+	PRIMARY KEY (key, simulated)
+);
+CREATE INDEX device_keys_provider ON device_keys (provider_id);
 `;
