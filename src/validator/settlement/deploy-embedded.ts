@@ -2,37 +2,37 @@
 // later, so that a new network has rewards to claim within minutes; and put there anew when that first epoch
 // went by while nobody ran the network and nothing has come of the chain yet. Page: docs/epochs.md §4.
 import { type Contracts, readEvents } from "../../chain/contracts/contracts.ts";
-import { deployContracts, fundRewards } from "../../chain/contracts/deploy.ts";
+import { deployContracts, fundRewards, type Schedule } from "../../chain/contracts/deploy.ts";
 import { TRIAL_POWERS } from "../../chain/contracts/deploy-zk.ts";
 import * as board from "../../chain/contracts/scoreboard.ts";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 
-export interface EmbeddedSchedule {
-	readonly epochSeconds: number;
-	readonly windowSeconds: number;
-	readonly firstEpochSeconds: number;
-	readonly rollCalls: { readonly every: number; readonly windowSeconds: number };
-	/** The number of the first epoch: above 0 when contracts take the place of others that were given up. */
-	readonly firstEpoch: number;
-	readonly nowS: number;
-}
-
 const UNIT = 10n ** 18n;
 /** Of the whole supply, what pays the first hundred thousand epochs. */
 const FUNDED = 100_000_000n * UNIT;
 
+/**
+ * When epoch 0 began, so that the first one ends soon. `firstEpoch`: above 0 when contracts take the place of
+ * others that were given up. Epochs have one length on chain: the first one, and those before it, began
+ * before there was a chain. Never before 1970.
+ */
+export function firstGenesis(
+	firstEpoch: number,
+	epochSeconds: number,
+	firstEpochSeconds: number,
+	nowS: number,
+): number {
+	const endsAt = nowS + Math.min(firstEpochSeconds, epochSeconds);
+	return endsAt - Math.min(firstEpoch + 1, Math.floor(endsAt / epochSeconds)) * epochSeconds;
+}
+
 export async function deployEmbedded(
 	client: ChainClient,
 	treasurer: ChainAccount,
-	{ epochSeconds, windowSeconds, firstEpochSeconds, rollCalls, firstEpoch, nowS }: EmbeddedSchedule,
+	schedule: Schedule,
 ): Promise<Contracts> {
-	// Epochs have one length on chain: the first one, and those before it, began before there was a chain.
-	// Never before 1970.
-	const endsAt = nowS + Math.min(firstEpochSeconds, epochSeconds);
-	const genesis = endsAt - Math.min(firstEpoch + 1, Math.floor(endsAt / epochSeconds)) * epochSeconds;
-	const schedule = { genesis, epochSeconds, windowSeconds, rollCalls };
 	const contracts = await deployContracts(client, treasurer, schedule, TRIAL_POWERS);
 	await fundRewards(contracts, treasurer, FUNDED);
 	return contracts;
@@ -52,7 +52,8 @@ export interface Stranded {
 export async function findStranded(
 	contracts: Contracts,
 	owned: readonly Hex[],
-	{ firstEpochSeconds, nowS }: EmbeddedSchedule,
+	firstEpochSeconds: number,
+	nowS: number,
 ): Promise<Stranded | null> {
 	if ((await board.readHead(contracts)) !== null) return null;
 	const params = await board.readEpochParams(contracts);

@@ -5,7 +5,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type ContractAddresses, type Contracts, callOf, contractsOn } from "../../chain/contracts/contracts.ts";
 import { approveCall, ROLES, readAccount, readAccountFor, registerCall } from "../../chain/contracts/registry.ts";
-import { type ChainClient, createChainClient } from "../../chain/node/chain-client.ts";
+import { createChainClient } from "../../chain/node/chain-client.ts";
 import { defaultConfirmations } from "../../chain/node/default-confirmations.ts";
 import { type EmbeddedChain, openEmbeddedChain } from "../../chain/node/embedded-chain.ts";
 import { httpRpc, withRetries } from "../../chain/node/http-rpc.ts";
@@ -26,7 +26,7 @@ import { signChainKey } from "../../protocol/chain/key-binding.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import { withoutLogin } from "../../protocol/network/without-login.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
-import { deployEmbedded, findStranded } from "./deploy-embedded.ts";
+import { deployEmbedded, findStranded, firstGenesis } from "./deploy-embedded.ts";
 import type { ChainSettings } from "./settings.ts";
 
 export interface ChainHome {
@@ -75,33 +75,69 @@ export const loadChainKey = (
 const UNIT = 10n ** 18n;
 
 export async function openChainHome(options: HomeOptions): Promise<ChainHome> {
-	const folder = chainFolder(options.dataDir);
+	const { dataDir, settings, mayDeploy, nowMs, randomBytes } = options;
+	const { rpcUrl } = settings;
+	const folder = chainFolder(dataDir);
 	await makeFolder(folder);
 	await removeDrafts(folder);
-	const secret = await loadChainKey(folder, "account", options.randomBytes);
+	const secret = await loadChainKey(folder, "account", randomBytes);
 	const account = accountOf(toHex(secret));
 	const closing: (() => Promise<void>)[] = [];
 	const stopped = new AbortController();
+	const { signal } = stopped;
+	const connect = (url: string) => withRetries(httpRpc(url, { signal }), { signal });
 	try {
-		const node = await openNode(options, folder, closing, stopped.signal);
+		const treasury = rpcUrl === null ? await loadChainKey(folder, "treasurer", randomBytes) : null;
+		const treasurer = treasury && accountOf(toHex(treasury));
+		const open = (waitMs: number): Promise<EmbeddedChain> =>
+			openEmbeddedChain({
+				folder: join(folder, "embedded"),
+				genesis: {
+					chainId: embeddedChainId(new DataView(randomBytes(4).buffer).getUint32(0)),
+					timestamp: Math.floor(nowMs() / 1000),
+					treasurer: treasurer!.address.toLowerCase(),
+				},
+				nowMs,
+				waitMs,
+			});
+		const node =
+			rpcUrl === null
+				? await openEmbedded(open, join(folder, "rpc.json"), !mayDeploy, connect, closing)
+				: { rpc: connect(rpcUrl), url: rpcUrl, isOurs: false };
 		const client = await createChainClient(node.rpc, {
-			confirmations:
-				options.settings.confirmations ?? (node.treasurer === null ? await defaultConfirmations(node.rpc) : 1),
-			pollMs: node.treasurer === null ? 2000 : 50,
-			mostFeePerGas: BigInt(options.settings.mostFeeGwei) * 1_000_000_000n,
-			...(node.treasurer === null ? { signal: stopped.signal } : {}),
+			confirmations: settings.confirmations ?? (treasurer === null ? await defaultConfirmations(node.rpc) : 1),
+			pollMs: treasurer === null ? 2000 : 50,
+			mostFeePerGas: BigInt(settings.mostFeeGwei) * 1_000_000_000n,
+			...(treasurer === null ? { signal } : {}),
 		});
-		const contracts = await findContracts(options, { folder, client, node, own: account.address });
+		const kept = settings.contracts ?? (await readContracts(contractsPath(folder, treasurer === null)));
+		let contracts = kept && (await contractsOn(client, kept));
+		if (treasurer !== null && mayDeploy && (contracts === null || node.isOurs)) {
+			const { firstEpochSeconds } = settings;
+			const nowS = Math.floor(nowMs() / 1000);
+			const owned = [account.address, ...(await localProvider(dataDir))];
+			const stranded = contracts && (await findStranded(contracts, owned, firstEpochSeconds, nowS));
+			// Leaves of epochs of the contracts that are given up.
+			if (stranded !== null) await rm(join(folder, "epochs"), { recursive: true, force: true });
+			if (contracts === null || stranded !== null) {
+				const genesis = firstGenesis(stranded?.epoch ?? 0, settings.epochSeconds, firstEpochSeconds, nowS);
+				const { epochSeconds, windowSeconds, rollCalls } = settings;
+				contracts = await deployEmbedded(client, treasurer, { genesis, epochSeconds, windowSeconds, rollCalls });
+				// Last: a deployment that was cut short starts over.
+				await writeDurably(contractsPath(folder, false), `${JSON.stringify(contracts.addresses)}\n`);
+			}
+		}
+		if (contracts === null) throw noContracts(client.chainId, dataDir, account.address);
 		return {
 			contracts,
 			account,
 			folder,
 			saltSecret: keccak(utf8ToBytes("assay/salt/1"), secret),
 			url: node.url,
-			publicUrl: node.treasurer === null ? options.settings.publicRpcUrl : withoutLogin(node.url),
-			isEmbedded: node.treasurer !== null,
+			publicUrl: treasurer === null ? settings.publicRpcUrl : withoutLogin(node.url),
+			isEmbedded: treasurer !== null,
 			isHost: node.isOurs,
-			keptAccountOf: node.keptAccountOf,
+			keptAccountOf: treasury && ((key) => keptAccount(treasury, key)),
 			stopWaiting: () => stopped.abort(),
 			close: async () => {
 				stopped.abort();
@@ -114,57 +150,46 @@ export async function openChainHome(options: HomeOptions): Promise<ChainHome> {
 	}
 }
 
+const keptAccount = (treasury: Uint8Array, providerKey: string): ChainAccount =>
+	accountOf(toHex(keccak(utf8ToBytes("assay/kept/1"), treasury, hexToBytes(providerKey, 32) ?? new Uint8Array(32))));
+
+const noContracts = (chainId: number, dataDir: string, own: Hex): AssayError =>
+	new AssayError("CHAIN_MISSING", `no contracts are known for chain ${chainId}`, {
+		hint:
+			`Name a network's with --contracts FILE (its validators give it out at /chain/contracts.json), or begin one: \`assay chain deploy --rpc URL --data ${dataDir}\`, ` +
+			`paid by account ${own}, which needs the chain's own coin for gas; then \`assay stake 10000 --endpoint URL-OF-THIS-API --rpc URL --data ${dataDir}\`.`,
+	});
+
 interface Node {
 	readonly rpc: Rpc;
 	readonly url: string;
-	/** The account with the embedded chain's money. */
-	readonly treasurer: ChainAccount | null;
-	readonly keptAccountOf: ChainHome["keptAccountOf"];
 	/** The embedded chain, and in this process. */
 	readonly isOurs: boolean;
 }
 
-async function openNode(
-	options: HomeOptions,
-	folder: string,
+/** `place`: rpc.json. `isShort`: opened by a command, which waits for nobody. */
+async function openEmbedded(
+	open: (waitMs: number) => Promise<EmbeddedChain>,
+	place: string,
+	isShort: boolean,
+	connect: (url: string) => Rpc,
 	closing: (() => Promise<void>)[],
-	signal: AbortSignal,
 ): Promise<Node> {
-	const { rpcUrl } = options.settings;
-	const connect = (url: string) => withRetries(httpRpc(url, { signal }), { signal });
-	if (rpcUrl !== null)
-		return { rpc: connect(rpcUrl), url: rpcUrl, treasurer: null, keptAccountOf: null, isOurs: false };
-	const secret = await loadChainKey(folder, "treasurer", options.randomBytes);
-	const treasurer = accountOf(toHex(secret));
-	const keptAccountOf = (key: string) =>
-		accountOf(toHex(keccak(utf8ToBytes("assay/kept/1"), secret, hexToBytes(key, 32) ?? new Uint8Array(32))));
-	const place = join(folder, "rpc.json");
 	let chain: EmbeddedChain;
-	const open = (waitMs: number): Promise<EmbeddedChain> =>
-		openEmbeddedChain({
-			folder: join(folder, "embedded"),
-			genesis: {
-				chainId: embeddedChainId(new DataView(options.randomBytes(4).buffer).getUint32(0)),
-				timestamp: Math.floor(options.nowMs() / 1000),
-				treasurer: treasurer.address.toLowerCase(),
-			},
-			nowMs: options.nowMs,
-			waitMs,
-		});
 	try {
-		chain = await (options.mayDeploy ? openOnceFree(open, place) : open(0));
+		chain = await (isShort ? open(0) : openOnceFree(open, place));
 	} catch (error) {
 		// Another process of this data folder runs it: through its RPC server.
 		if (!isBusy(error)) throw error;
 		const url = await openDoor(place, error);
-		return { rpc: connect(url), url, treasurer, keptAccountOf, isOurs: false };
+		return { rpc: connect(url), url, isOurs: false };
 	}
 	closing.push(() => chain.close());
 	const server = await serveRpc(chain.rpc);
 	closing.push(() => server.close());
-	const door: Door = { url: server.url, isShort: !options.mayDeploy, ...(await markOwnProcess()) };
+	const door: Door = { url: server.url, isShort, ...(await markOwnProcess()) };
 	await writeDurably(place, `${JSON.stringify(door)}\n`);
-	return { rpc: chain.rpc, url: server.url, treasurer, keptAccountOf, isOurs: true };
+	return { rpc: chain.rpc, url: server.url, isOurs: true };
 }
 
 /** rpc.json: where the process answers that runs the chain, and which one it is. */
@@ -215,50 +240,6 @@ async function tried<T>(act: () => Promise<T>): Promise<T> {
 			await sleep(DOOR_EVERY_MS);
 		}
 	}
-}
-
-async function findContracts(
-	options: HomeOptions,
-	{
-		folder,
-		client,
-		node: { treasurer, isOurs },
-		own,
-	}: { readonly folder: string; readonly client: ChainClient; readonly node: Node; readonly own: Hex },
-): Promise<Contracts> {
-	const path = contractsPath(folder, treasurer === null);
-	const kept = options.settings.contracts ?? (await readContracts(path));
-	const { epochSeconds, windowSeconds, firstEpochSeconds, rollCalls } = options.settings;
-	let schedule =
-		treasurer === null || !options.mayDeploy
-			? null
-			: {
-					epochSeconds,
-					windowSeconds,
-					firstEpochSeconds,
-					rollCalls,
-					firstEpoch: 0,
-					nowS: Math.floor(options.nowMs() / 1000),
-				};
-	if (kept !== null) {
-		const contracts = await contractsOn(client, kept);
-		if (!isOurs || schedule === null) return contracts;
-		const stranded = await findStranded(contracts, [own, ...(await localProvider(options.dataDir))], schedule);
-		if (stranded === null) return contracts;
-		schedule = { ...schedule, firstEpoch: stranded.epoch };
-		// Leaves of epochs of the contracts that are given up.
-		await rm(join(folder, "epochs"), { recursive: true, force: true });
-	}
-	if (treasurer === null || schedule === null)
-		throw new AssayError("CHAIN_MISSING", `no contracts are known for chain ${client.chainId}`, {
-			hint:
-				`Name a network's with --contracts FILE (its validators give it out at /chain/contracts.json), or begin one: \`assay chain deploy --rpc URL --data ${options.dataDir}\`, ` +
-				`paid by account ${own}, which needs the chain's own coin for gas; then \`assay stake 10000 --endpoint URL-OF-THIS-API --rpc URL --data ${options.dataDir}\`.`,
-		});
-	const contracts = await deployEmbedded(client, treasurer, schedule);
-	// Last: a deployment that was cut short starts over.
-	await writeDurably(path, `${JSON.stringify(contracts.addresses)}\n`);
-	return contracts;
 }
 
 /** The account of this machine's own provider under `assay up`, which registers again by itself. */
