@@ -13,6 +13,7 @@ import type { ChainAccount } from "../../src/chain/sending/sign.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import { bytesToHex, concatBytes } from "../../src/protocol/bytes/bytes.ts";
 import type { Hex } from "../../src/protocol/chain/hex.ts";
+import type { MethodName } from "../../src/protocol/network/job.ts";
 import { readQuestion } from "../../src/protocol/network/job-question.ts";
 import type { Signer } from "../../src/protocol/probe/signer.ts";
 import { rootsAnswer } from "../../src/verify/optimistic/questions.ts";
@@ -27,6 +28,8 @@ export interface WorkerOptions extends RunOptions {
 	readonly signer: Signer;
 	readonly chain?: { readonly contracts: Contracts; readonly account: ChainAccount };
 	readonly pricePerHourMicros?: number;
+	/** Those that it takes; else the ones that its claims are made for. */
+	readonly methods?: readonly MethodName[];
 	/** Takes no note of offers. */
 	readonly isDeaf?: boolean;
 	/** Answers no question about what it claimed. */
@@ -50,7 +53,7 @@ export async function startToyWorker(o: WorkerOptions) {
 			account: account === undefined ? null : account.address.slice(2).toLowerCase(),
 			consent: account === undefined ? null : await signJobConsent(account, o.signer.key),
 			...{ pricePerHourMicros: o.pricePerHourMicros ?? 3_600_000_000, mostBondMicros: Number.MAX_SAFE_INTEGER },
-			...{ memoryBytes: MEMORY, minutes: 60, methods: ["redundant", "sampled", "optimistic", "zk"] },
+			...{ memoryBytes: MEMORY, minutes: 60, methods: o.methods ?? ["redundant", "sampled", "optimistic", "zk"] },
 		},
 		handlers: {
 			async job({ job, part, attempt, audit }) {
