@@ -32,6 +32,7 @@ export const SCENARIOS: Readonly<Record<string, readonly string[]>> = {
 	"tests/store/processes.test.ts": ["src/store/"],
 	"tests/jobs/real-provider.test.ts": ["src/provider/jobs/"],
 	"tests/jobs/zk-jobs.test.ts": ["src/provider/proofs/", "src/validator/jobs/"],
+	"tests/jobs/sixth-method.test.ts": ["src/verify/methods/", "src/market/jobs/"],
 	"tests/cli/external-chain.test.ts": ["src/chain/", "src/cli/chain/"],
 	// How much memory its process takes is measured in it: nobody else may be in there.
 	"tests/cheaters.test.ts": ["src/verify/hardware/", "src/protocol/probe/", "src/validator/probe/"],

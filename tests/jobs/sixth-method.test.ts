@@ -7,7 +7,8 @@ import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-const fileAt = (name: string) => fileURLToPath(new URL(`sixth-method/${name}`, import.meta.url));
+const fileAt = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const PLAYED = ["--import", fileAt("sixth-method/add-method.ts"), fileAt("sixth-method/play-main.ts")];
 
 interface Told {
 	readonly [verb: string]: { readonly code: number; readonly out: string; readonly err: string };
@@ -20,9 +21,7 @@ interface Paper {
 }
 
 async function play() {
-	const child = spawn(process.execPath, ["--import", fileAt("add-method.ts"), fileAt("play-main.ts")], {
-		stdio: ["ignore", "pipe", "inherit"],
-	});
+	const child = spawn(process.execPath, PLAYED, { stdio: ["ignore", "pipe", "inherit"] });
 	let last = "";
 	createInterface({ input: child.stdout }).on("line", (line) => (last = line));
 	const code = await new Promise((resolve) => child.once("close", resolve));
@@ -62,7 +61,7 @@ test("a sixth method is one folder and one line: quoted, drawn, judged, settled,
 	assert.match(page, /Another provider runs the first 2 segments again: 66.7 ?%\./);
 	assert.match(story, /claimed, compared from its beginning and is paid/);
 	for (const one of paper.honest!) assert.deepEqual(one, { tried: 0, convicted: 0, falsePaid: 0, wronged: 0 });
-	// Whoever lies at the beginning is convicted, and its lie never paid; one far behind that is not looked for.
+	// Whoever lies at the beginning is convicted, and its lie never paid; nobody looks far behind that.
 	assert.ok(paper.early!.some(({ tried }) => tried > 0));
 	for (const { tried, convicted, falsePaid, wronged } of paper.early!)
 		assert.deepEqual([convicted, falsePaid, wronged], [tried, 0, 0]);

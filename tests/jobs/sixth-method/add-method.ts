@@ -7,14 +7,14 @@ import { fileURLToPath } from "node:url";
 import { transformSync } from "esbuild";
 
 const LINES: Readonly<Record<string, (source: string) => string>> = {
-	"/src/verify/methods/table.ts": (source) =>
+	"src/verify/methods/table.ts": (source) =>
 		`${source}export { method as prefix } from "${new URL("prefix.ts", import.meta.url)}";\n`,
-	"/src/protocol/network/job.ts": (source) => source.replace(" zk: 5 }", " zk: 5, prefix: 6 }"),
+	"src/protocol/network/job.ts": (source) => source.replace(" zk: 5 }", " zk: 5, prefix: 6 }"),
 };
 
 registerHooks({
 	load(url, context, next) {
-		const change = Object.entries(LINES).find(([path]) => url.endsWith(path))?.[1];
+		const change = Object.entries(LINES).find(([path]) => url.endsWith(`/${path}`))?.[1];
 		if (change === undefined && !url.endsWith(".tsx")) return next(url, context);
 		const source = readFileSync(fileURLToPath(url), "utf8");
 		if (change !== undefined) {
