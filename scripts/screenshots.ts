@@ -32,7 +32,7 @@ const pathsOf = (ids: SampleNetwork): Readonly<Record<string, string>> => ({
 	provider: `/providers/${ids.provider}`,
 	"provider-eight": `/providers/${ids.eight}`,
 	"provider-failed": `/providers/${ids.cheat}`,
-	compare: `/compare?a=${ids.provider}&b=${ids.sustained}`,
+	compare: `/compare?a=${ids.provider}&b=${ids.other}`,
 	"compare-inconclusive": `/compare?a=${ids.provider}&b=${ids.silent}`,
 	probes: "/probes",
 	probe: `/probes/${ids.probe}`,

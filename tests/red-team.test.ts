@@ -83,13 +83,13 @@ function forge(host: Signer | null): Uint8Array {
 		countersign = { key: host.key, commitment: bytesToHex(STAGE_NONCES.commitment), stages };
 	}
 	const facts: Omit<EvidenceBody, "figures"> = {
-		...{ format: "assay-evidence", version: 3, beacon: null, secret: bytesToHex(secret), claim: toyClaim(1) },
+		...{ format: "assay-evidence", version: 4, beacon: null, secret: bytesToHex(secret), claim: toyClaim(1) },
 		probe: { id, startedAtMs: 1_800_000_000_000, finishedAtUs: 5000, target: "nobody", verifier: SIGNER.key },
 		link: {
 			...{ kind: host ? "agent" : "local", engineSha256: null, handshakeUs: null, rttUs: [100] },
 			hostKey: host ? `ed25519:${host.key}` : null,
 		},
-		...{ challenges, readings: [], dropped: [], countersign },
+		...{ challenges, readings: [], dropped: [], countersign, attestations: [] },
 	};
 	return encodeEvidence({ ...facts, figures: deriveFigures(facts, attachments) }, attachments, SIGNER);
 }

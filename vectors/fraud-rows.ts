@@ -222,7 +222,8 @@ class Game {
 		const hash = keccak(Uint8Array.of(6), ...numbers, root, inputs, be(0, 8), be(2, 8), segmentRoot, resultRoot);
 		const trace = keccakRoot(this.trace.map((one) => traceLeaf(one.step, one.op, one.inputs, one.output)));
 		const body = {
-			...{ format: "assay-fraud", version: 1, accused: hex(hash), segment, trace: hasTrace ? hex(trace) : null, fault },
+			...{ format: "assay-fraud", version: 2, accused: hex(hash), segment, trace: hasTrace ? hex(trace) : null, fault },
+			signed: null,
 			claim: {
 				...{ chainId: "0", escrow: "00".repeat(20), job: "0", part: 0, program: hex(root), inputs: hex(inputs) },
 				...{ first: 0, segments: 2, segmentRoot: hex(segmentRoot), resultRoot: hex(resultRoot) },

@@ -269,37 +269,32 @@ function sampleRows(): Row[] {
 }
 
 /** `spec` and `beacon` are canonical JSON texts; no beacon is the empty text. */
-/** The same as asked a second time, in files of version 3, by a verifier whose provider draws too. */
-function secondTry(secret: Bytes, index: number, beta: Buffer, spec: string, lastRoot: Bytes): Row {
-	const nonce = label(`nonce ${index}`);
-	const parameters = Buffer.from(`{"attempt":1,"spec":${spec}}`);
-	return {
-		seedOfSecondTry: hex(taggedHash("assay/challenge/1", secret, le32(index), le32(beta.length), beta, parameters)),
-		nonce: hex(nonce),
-		openSeedWithNonce: hex(taggedHash("assay/open/1", secret, le32(index), nonce, lastRoot)),
-	};
-}
-
 function seedRows(): Row[] {
 	const specs = [
 		'{"device":0,"k":128,"keep":2,"kind":"gemm","m":128,"n":512,"precision":"int8","rounds":3,"samples":4}',
-		'{"device":0,"kind":"stream","of":0,"passes":2,"samples":4}',
+		'{"device":0,"kind":"stream","newest":0,"of":0,"passes":2,"samples":4}',
 		'{"device":1,"kind":"fma","lanes":256,"precision":"fp64","rounds":1,"samples":2,"steps":512}',
 	];
 	return ["", '{"kind":"block","value":"00ff"}'].flatMap((beacon, b) =>
 		specs.map((spec, index) => {
 			const secret = label(`secret ${b}`);
 			const beta = Buffer.from(beacon);
-			const lastRoot = label(`root ${b} ${index}`);
+			const [lastRoot, nonce] = [label(`root ${b} ${index}`), label(`nonce ${index}`)];
+			const seedOf = (attempt: number) => {
+				const parameters = Buffer.from(`{"attempt":${attempt},"spec":${spec}}`);
+				return hex(taggedHash("assay/challenge/1", secret, le32(index), le32(beta.length), beta, parameters));
+			};
 			return {
 				secret: hex(secret),
 				index,
 				beacon,
 				spec,
-				seed: hex(taggedHash("assay/challenge/1", secret, le32(index), le32(beta.length), beta, Buffer.from(spec))),
+				seed: seedOf(0),
 				lastRoot: hex(lastRoot),
 				openSeed: hex(taggedHash("assay/open/1", secret, le32(index), lastRoot)),
-				...secondTry(secret, index, beta, spec, lastRoot),
+				seedOfSecondTry: seedOf(1),
+				nonce: hex(nonce),
+				openSeedWithNonce: hex(taggedHash("assay/open/1", secret, le32(index), nonce, lastRoot)),
 			};
 		}),
 	);

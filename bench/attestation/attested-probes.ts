@@ -41,7 +41,7 @@ function probe(from: string, args: readonly string[]): Probed {
 	const { verdict, tookUs } = JSON.parse(run.stdout) as { readonly verdict: Verdict; readonly tookUs: number };
 	if (verdict.status !== "valid") throw new Error(JSON.stringify(verdict));
 	const file = decodeEvidence(readFileSync(out));
-	const rounds = file.ok ? (file.evidence.envelope.body.attestations ?? []) : [];
+	const rounds = file.ok ? file.evidence.envelope.body.attestations : [];
 	const askedMs = rounds.reduce((sum, { sentAtUs, receivedAtUs }) => sum + (receivedAtUs - sentAtUs) / 1000, 0);
 	return {
 		ms: tookUs / 1000,

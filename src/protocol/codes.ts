@@ -43,6 +43,10 @@ export const codes = {
 	FILE_SURPLUS: invalid("Bytes follow the last attachment.", FORGED),
 	ENVELOPE_SPELLING: invalid("The envelope is not canonical JSON.", FORGED),
 	ENVELOPE_SHAPE: invalid("A field of the envelope is missing, surplus or of the wrong kind.", FORGED),
+	FILE_VERSION: invalid(
+		"The file is of a version of its format that this release does not read.",
+		"Make it again with this release; what a newer release made needs that release.",
+	),
 	ATTACHMENT_HASH: invalid("An attachment's bytes are not those that the envelope names.", FORGED),
 	ATTACHMENT_ORDER: invalid("Attachments are not used once each, in the order of the challenges.", VERIFIER),
 	RECORD_MALFORMED: invalid("An attachment does not divide into whole records.", VERIFIER),

@@ -82,14 +82,14 @@ async function probed(): Promise<Parts> {
 /** The file with other rounds; each brings its own attachments. */
 type RoundBytes = { readonly record: AttestationRecord; readonly bytes: readonly Uint8Array[] };
 const roundsOf = ({ body, attachments }: Parts): RoundBytes[] =>
-	body.attestations!.map((record) => ({ record, bytes: attachmentsOfRound(record).map((i) => attachments[i]!) }));
+	body.attestations.map((record) => ({ record, bytes: attachmentsOfRound(record).map((i) => attachments[i]!) }));
 
 function judged(
 	rounds: readonly RoundBytes[],
 	{ body, attachments }: Parts = parts,
 	expect: Expectations = {},
 ): Verdict {
-	const first = attachmentsOfRound(body.attestations![0]!)[0]!;
+	const first = attachmentsOfRound(body.attestations[0]!)[0]!;
 	const all = attachments.slice(0, first);
 	const attestations = rounds.map(({ record, bytes }) => {
 		let next = 0;

@@ -254,8 +254,8 @@ async function published(claim: string, file: Uint8Array): Promise<void> {
 	assert.equal((await stage.customer.handInFraud({ body: file })).hash, fraud!.hash);
 	const decoded = decodeFraudFile(file);
 	assert.ok(decoded.ok);
-	const { format: _, version: __, signed: ___, ...body } = decoded.evidence.envelope.body;
-	const unsigned = makeFraudFile({ ...body, segment: 2 }, decoded.evidence.attachments);
+	const { format: _, version: __, ...body } = decoded.evidence.envelope.body;
+	const unsigned = makeFraudFile({ ...body, segment: 2, signed: null }, decoded.evidence.attachments);
 	for (const bad of [unsigned, file.subarray(1)])
 		await assert.rejects(stage.customer.handInFraud({ body: bad }), { code: "FRAUD_REFUSED" });
 }

@@ -61,7 +61,7 @@ export function evidenceOf(
 	const id = bytesToHex(secret.subarray(0, 16));
 	const facts: Omit<EvidenceBody, "figures"> = {
 		format: "assay-evidence",
-		version: 3,
+		version: 4,
 		probe: { id, startedAtMs: 1_800_000_000_000, finishedAtUs: 5000, target: "toy", verifier: signer.key },
 		beacon: null,
 		secret: bytesToHex(secret),
@@ -71,6 +71,7 @@ export function evidenceOf(
 		readings: [],
 		dropped: [],
 		countersign: null,
+		attestations: [],
 	};
 	const body = { ...facts, figures: deriveFigures(facts, attachments) };
 	return { file: encodeEvidence(body, attachments, signer), samples, id };

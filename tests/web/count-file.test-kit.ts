@@ -13,20 +13,24 @@ export interface CountedFile {
 	readonly bytes: Uint8Array;
 }
 
-/** `file`: a name in vectors/. The provider is one that has dialled in before and is away. */
+/**
+ * `file`: a name in vectors/, or the bytes of one. The provider is one that has dialled in before and is away.
+ */
 export async function countFile(
 	{ store, client }: Pick<ToyValidator, "store" | "client">,
 	o: {
-		readonly file: string;
+		readonly file: string | Uint8Array;
 		readonly name: string;
 		readonly pricePerHourMicros?: number;
 		/** One that is registered already. */
 		readonly providerId?: string;
 	},
 ): Promise<CountedFile> {
-	const bytes = readFileSync(fileURLToPath(import.meta.resolve(`../../vectors/${o.file}`)));
+	const { file } = o;
+	const bytes =
+		typeof file === "string" ? readFileSync(fileURLToPath(import.meta.resolve(`../../vectors/${file}`))) : file;
 	const decoded = decodeEvidence(bytes);
-	if (!decoded.ok) throw new Error(`${o.file} is no evidence`);
+	if (!decoded.ok) throw new Error(`${o.name}: ${decoded.code} at ${decoded.where}`);
 	const { body, signature } = decoded.evidence.envelope;
 	const startedAtMs = Date.now();
 	const { name, pricePerHourMicros = 1_000_000 } = o;

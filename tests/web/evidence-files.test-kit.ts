@@ -21,6 +21,7 @@ import { RECORD_TAMPER_LIST, TAMPER_LIST } from "../../src/verify/hardware/tampe
 import { tamperedFrauds } from "../../src/verify/optimistic/fraud/fraud-tampers.test-kit.ts";
 import { CHEATS } from "../toy/cheats.ts";
 import { probeToy } from "../toy/probe-toy.ts";
+import { h200AsTwo, partOfH200 } from "./changed-h200.test-kit.ts";
 
 export interface SomeFile {
 	readonly name: string;
@@ -31,7 +32,7 @@ const root = resolve(import.meta.dirname, "../..");
 const read = (path: string): Uint8Array => new Uint8Array(readFileSync(join(root, path)));
 const file = (name: string, bytes: Uint8Array): SomeFile => ({ name: `${name}.assay`, bytes });
 
-const REAL = ["h200", "h200-version-1", "h200-version-3", "h200-sustained", "h200-as-two", "h200-roll-call"];
+const REAL = ["h200", "h200-roll-call"];
 const TRAIN: TrainSpec = {
 	...{ kind: "train", device: 1, layers: 1, width: 16, heads: 2, context: 8, batch: 2 },
 	...{ rounds: 4, draws: 2, samples: 1 },
@@ -51,7 +52,7 @@ function renamed(): SomeFile[] {
 		const devices = claim.devices.map((one) => (one.kind === "gpu" ? { ...one, name } : one));
 		return encodeEvidence({ ...envelope.body, claim: { ...claim, devices } }, attachments, VERIFIER);
 	};
-	const h200 = read("vectors/h200-sustained.assay");
+	const h200 = partOfH200();
 	const names = ["NVIDIA H200 NVL", "NVIDIA H100 80GB HBM3", "NVIDIA L4", "NVIDIA B200"];
 	const files = names.map((name, i) => file(`named-${i}`, named(h200, name)));
 	return [...files, file("markup", named(sign(ANSWERED), '<img src=x onerror="window.hit=1">'))];
@@ -115,6 +116,8 @@ export async function evidenceFiles(frauds: ReadonlyMap<string, Uint8Array>): Pr
 	const receipt = { seal: "00".repeat(260), imageId: "00".repeat(32), journal: "" };
 	return [
 		...REAL.map((name) => file(name, read(`vectors/${name}.assay`))),
+		file("part", partOfH200()),
+		file("as-two", h200AsTwo()),
 		file("four-cpus", read("vectors/devices/four-cpus.assay")),
 		file("toy", toy),
 		file("countersigned", sign(nonced, countersigned(nonced))),

@@ -11,6 +11,7 @@ import { figure, finishOf, gpu, idOf, memory, register } from "../../src/store/s
 import { profilesNamed } from "../../src/verify/hardware/identify/profiles.ts";
 import { verifyEvidence } from "../../src/verify/hardware/verify.ts";
 import type { ToyValidator } from "../validator/toy-agent.test-kit.ts";
+import { partOfH200 } from "./changed-h200.test-kit.ts";
 import { countFile } from "./count-file.test-kit.ts";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -82,7 +83,8 @@ export interface SampleNetwork {
 	readonly provider: string;
 	/** Of it, verified and counted. */
 	readonly probe: string;
-	readonly sustained: string;
+	/** Of which less is proven. */
+	readonly other: string;
 	readonly eight: string;
 	/** Of a cheat. */
 	readonly invalidProbe: string;
@@ -100,15 +102,15 @@ export async function fillNetwork(validator: ToyValidator): Promise<SampleNetwor
 	const { providerId, probeId } = await addMeasured(validator, nowMs);
 	const offer = { link: "agent", target: "", nowMs: nowMs - 90 * HOUR, pricePerHourMicros: 2_900_000 } as const;
 	const name = "h200-oslo";
-	const file = { file: "h200-sustained.assay", name, providerId: await register(validator.store, name, offer) };
-	const sustained = await countFile(validator, file);
+	const file = { file: partOfH200(), name, providerId: await register(validator.store, name, offer) };
+	const other = await countFile(validator, file);
 	// There nearly since they were registered.
-	for (const id of [providerId, sustained.providerId])
+	for (const id of [providerId, other.providerId])
 		for (const atMs of [nowMs - 297 * HOUR, nowMs]) await validator.store.connections.connect(id, { nowMs: atMs });
 	return {
 		provider: providerId,
 		probe: probeId,
-		sustained: sustained.providerId,
+		other: other.providerId,
 		eight: hosts[0]!,
 		invalidProbe: idOf("probe 6", 32),
 		...{ cheat: hosts[6]!, silent: hosts[20]! },

@@ -26,6 +26,7 @@ export function leavesOf(challenge: ChallengeRecord, evidence: Evidence): number
 	const { spec } = challenge;
 	if (spec.kind === "gemm") return gemmLeaves(spec);
 	if (spec.kind === "fma") return fmaLeaves(spec);
+	if (spec.kind === "chase") return spec.intervals;
 	// A state is committed by a tree over roots of many tensors: no single way up.
 	if (spec.kind === "train") return null;
 	const gemm = evidence.envelope.body.challenges[spec.of];

@@ -99,7 +99,7 @@ scope.onmessage = ({ data }) => {
 
 /** Its reports' signatures first, by the browser's curves: judging cannot wait for them. */
 async function signaturesOf(evidence: Evidence | null): Promise<VerifySignature | undefined> {
-	if (evidence === null || !evidence.envelope.body.attestations?.length) return undefined;
+	if (evidence === null || evidence.envelope.body.attestations.length === 0) return undefined;
 	const { attachments, envelope } = evidence;
 	return platformSignatures((verify) => {
 		// Nothing of the file is checked yet: what cannot be read is verifyEvidence's to name.

@@ -48,7 +48,7 @@ export function attestationLines(
 	];
 }
 
-/** What attestation adds to a probe; nothing for files of before. */
+/** What attestation adds to a probe; nothing where the engine does not know ATTEST. */
 export function probeAttestationLines(attestation: ProbeAttestation | undefined, paint: Paint): string[] {
 	if (attestation === undefined) return [];
 	const { level, shown, isSimulated, devices, guest, reasons, says, policy = null } = attestation;

@@ -60,9 +60,7 @@ function isThrottled(figures: readonly Figure[], challenge: number): boolean {
 export function sustainedLines(evidence: Evidence): string[] {
 	const { figures, claim, readings } = evidence.envelope.body;
 	return sustainedRuns(evidence).flatMap(({ challenge, spec, fromUs, toUs, curve }) => {
-		const said = (readings ?? []).filter(
-			({ device, atUs }) => device === spec.device && atUs >= fromUs && atUs <= toUs,
-		);
+		const said = readings.filter(({ device, atUs }) => device === spec.device && atUs >= fromUs && atUs <= toUs);
 		return [
 			curveLine(spec.device, spec.precision, curve, isThrottled(figures, challenge)),
 			...readingLines(said, claim.devices[spec.device]),

@@ -8,19 +8,24 @@ import { verifyEvidence } from "../../verify/hardware/verify.ts";
 import { htmlReport } from "./html-report.ts";
 import { svgBadge } from "./svg-badge.ts";
 
-const file = readFileSync(new URL("../../../vectors/h200-sustained.assay", import.meta.url));
-const decoded = decodeEvidence(file);
-assert.ok(decoded.ok);
-const { evidence } = decoded;
-const verdict = verifyEvidence(file);
+function judged(path: string) {
+	const file = readFileSync(new URL(`../../../vectors/${path}`, import.meta.url));
+	const decoded = decodeEvidence(file);
+	assert.ok(decoded.ok);
+	return { file, evidence: decoded.evidence, verdict: verifyEvidence(file) };
+}
+const { file, evidence, verdict } = judged("h200.assay");
 const facts = { file: "h200.assay", fileBytes: file.length, sha256: "ab".repeat(32), atMs: 0 };
 
 test("a page says verdict, card, figures, curve, signer and how to check it, and needs nothing else", () => {
 	const page = htmlReport({ evidence, verdict, ...facts });
 	const { verifier } = evidence.envelope.body.probe;
-	for (const word of [">VALID<", "H200", "matrix fp16", "of data sheet", "<polyline", verifier, facts.sha256])
+	for (const word of [">VALID<", "H200", "matrix fp16", "of data sheet", verifier, facts.sha256])
 		assert.ok(page.includes(word), word);
 	assert.ok(page.includes(`npx assay verify h200.assay --signer ${verifier}`));
+	assert.doesNotMatch(page, /<polyline/);
+	const { file: _, ...lasting } = judged("devices/four-cpus.assay");
+	assert.match(htmlReport({ ...lasting, ...facts }), /<polyline/);
 	assert.doesNotMatch(page, /<script|src=|href=|@import|url\(/i);
 	assert.match(page, /Content-Security-Policy" content="default-src 'none'/);
 });

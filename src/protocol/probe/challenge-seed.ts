@@ -13,19 +13,19 @@ function beaconBytes(beacon: Beacon): Uint8Array {
 }
 
 /**
- * seed₀ of a gemm or fma, nonce₀ of a stream. `index` is the challenge's place in `challenges`. `attempt` is
- * undefined for files of versions 1 and 2 only: there a stage that was asked twice had the same seeds twice,
- * and known answers could be played again.
+ * seed₀ of a gemm or fma, nonce₀ of a stream. `index` is the challenge's place in `challenges`. ATTACK:
+ * without `attempt` a stage that is asked twice has the same seeds twice, and known answers could be played
+ * again.
  */
 export function firstSeed(
 	secret: Uint8Array,
 	index: number,
 	beacon: Beacon,
 	spec: ChallengeSpec,
-	attempt: number | undefined,
+	attempt: number,
 ): Uint8Array {
 	const beta = beaconBytes(beacon);
-	const parameters = utf8ToBytes(encodeCanonicalJson(attempt === undefined ? spec : { attempt, spec }));
+	const parameters = utf8ToBytes(encodeCanonicalJson({ attempt, spec }));
 	return tagged("assay/challenge/1", secret, u32(index), u32(beta.length), beta, parameters);
 }
 

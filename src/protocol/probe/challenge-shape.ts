@@ -32,22 +32,19 @@ function keptRounds(spec: Pick<GemmSpec, "keep">, rounds: number): number {
 
 type Kept = Pick<GemmSpec, "m" | "n" | "keep">;
 
-/**
- * Rounds that a stream or copy of the `newest` covers; 0 or none said (evidence of version 1) is all that are
- * kept.
- */
-export function coveredRounds(spec: Pick<GemmSpec, "keep">, rounds: number, newest: number | undefined): number {
+/** Rounds that a stream or copy of the `newest` covers; 0 is all that are kept. */
+export function coveredRounds(spec: Pick<GemmSpec, "keep">, rounds: number, newest: number): number {
 	const kept = keptRounds(spec, rounds);
-	return newest ? Math.min(newest, kept) : kept;
+	return newest > 0 ? Math.min(newest, kept) : kept;
 }
 
 /** Bytes of one pass over the covered rounds. */
-export function coveredBytes(spec: Kept, rounds: number, newest: number | undefined): number {
+export function coveredBytes(spec: Kept, rounds: number, newest: number): number {
 	return coveredRounds(spec, rounds, newest) * gemmLeaves(spec) * LEAF_BYTES;
 }
 
 /** Digest groups of one pass over the covered rounds. */
-export function streamGroups(spec: Kept, rounds: number, newest: number | undefined): number {
+export function streamGroups(spec: Kept, rounds: number, newest: number): number {
 	return (coveredRounds(spec, rounds, newest) * gemmLeaves(spec)) / GROUP_DIGESTS;
 }
 
@@ -55,7 +52,7 @@ export function streamGroups(spec: Kept, rounds: number, newest: number | undefi
 export function keptLeafPlace(
 	spec: Kept,
 	rounds: number,
-	newest: number | undefined,
+	newest: number,
 	keptLeaf: number,
 ): { round: number; leaf: number } {
 	const leaves = gemmLeaves(spec);
@@ -64,7 +61,7 @@ export function keptLeafPlace(
 }
 
 /** Covered leaves, over which a chase goes. */
-export function coveredLeaves(spec: Kept, rounds: number, newest: number | undefined): number {
+export function coveredLeaves(spec: Kept, rounds: number, newest: number): number {
 	return coveredRounds(spec, rounds, newest) * gemmLeaves(spec);
 }
 

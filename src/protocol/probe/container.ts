@@ -35,6 +35,7 @@ type DecodeCode =
 	| "FILE_SURPLUS"
 	| "ENVELOPE_SPELLING"
 	| "ENVELOPE_SHAPE"
+	| "FILE_VERSION"
 	| "ATTACHMENT_HASH";
 
 export const entriesOf = (attachments: readonly Uint8Array[]): AttachmentEntry[] =>
@@ -69,7 +70,8 @@ export function decodeEnvelope<E>(
 	const json = decodeCanonicalJson(text);
 	if (!json.ok) return wrong("ENVELOPE_SPELLING", `envelope[${json.at}]`, json.detail);
 	const fault = shape(json.value, "");
-	if (fault !== null) return wrong("ENVELOPE_SHAPE", fault.where, fault.detail);
+	if (fault !== null)
+		return wrong(fault.where === "body.version" ? "FILE_VERSION" : "ENVELOPE_SHAPE", fault.where, fault.detail);
 	return { ok: true, envelope: json.value as unknown as E, end: HEAD_BYTES + length };
 }
 

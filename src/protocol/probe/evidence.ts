@@ -125,11 +125,17 @@ export interface FmaSpec extends Typed<typeof fma> {}
 
 /**
  * `of` is the index of the gemm challenge whose kept products are streamed, the `newest` rounds of them (0:
- * all that are kept; files of version 1 have no such field and mean all). `device` is the reader: the gemm's
- * own device, a peer of the same kind, or a disk that holds a copy.
+ * all that are kept). `device` is the reader: the gemm's own device, a peer of the same kind, or a disk that
+ * holds a copy.
  */
-const streamOfVersion1 = { kind: oneOf("stream"), device: int(), of: int(), passes: int(0, U32), samples: int(0, U32) };
-const stream = object({ ...streamOfVersion1, newest: int(0, U32) });
+const stream = object({
+	kind: oneOf("stream"),
+	device: int(),
+	of: int(),
+	newest: int(0, U32),
+	passes: int(0, U32),
+	samples: int(0, U32),
+});
 export interface StreamSpec extends Typed<typeof stream> {}
 
 /**
@@ -176,14 +182,11 @@ export interface TrainSpec extends Typed<typeof train> {}
 export type KeptSpec = StreamSpec | CopySpec | ChaseSpec;
 export type ChallengeSpec = GemmSpec | FmaSpec | KeptSpec | TrainSpec;
 const spec: Shape<ChallengeSpec> = variants("kind", { gemm, fma, stream, copy, chase, train });
-const specOfVersion2 = variants("kind", { gemm, fma, stream, copy });
-const specOfVersion1 = variants("kind", { gemm, fma, stream: object(streamOfVersion1) });
 
 /**
  * How the answer to a request ended: `complete` (DONE, reason 0), `stopped` (DONE, reason 1, after the
  * verifier's CANCEL), `refused` (an ERROR frame), `silent` (a deadline passed, or the verifier hung up),
- * `cut` (the far side is gone), `garbage` (frames that break FRAMES.md). Files of before have `silent` for
- * `cut`.
+ * `cut` (the far side is gone), `garbage` (frames that break FRAMES.md).
  */
 const end = oneOf("complete", "stopped", "refused", "silent", "cut", "garbage");
 export type End = Typed<typeof end>;
@@ -202,8 +205,8 @@ const open = object({
 });
 export interface OpenRecord extends Typed<typeof open> {}
 
-const challengeFields = <S>(specShape: Shape<S>) => ({
-	spec: specShape,
+const challenge = object({
+	spec,
 	/** Challenges of one stage run at once on different devices; stages run one after the other. */
 	stage: int(),
 	sentAtUs: int(),
@@ -212,16 +215,12 @@ const challengeFields = <S>(specShape: Shape<S>) => ({
 	end,
 	/** What openedWhats (challenge-shape.ts) says. Fewer when the answer broke off. */
 	opens: list(open as Shape<OpenRecord>, 2),
+	/**
+	 * How often the stage was asked before. It is part of the seeds, so that nothing of a try serves the next.
+	 */
+	attempt: int(0, MAX_ATTEMPTS - 1),
 });
-/**
- * `attempt`: how often the stage was asked before. It is part of the seeds, so that nothing of a try serves
- * the next.
- */
-const challenge = object({ ...challengeFields(spec), attempt: int(0, MAX_ATTEMPTS - 1) });
-export interface ChallengeRecord extends Omit<Typed<typeof challenge>, "attempt"> {
-	/** Absent in files of versions 1 and 2. */
-	readonly attempt?: number;
-}
+export interface ChallengeRecord extends Typed<typeof challenge> {}
 
 /**
  * A try of a stage that was dropped because a device had no room for it; the stage was then asked again, for
@@ -326,8 +325,10 @@ export interface Figure extends Typed<typeof figure> {}
 const linkKind = oneOf("local", "ssh", "agent");
 export type LinkKind = Typed<typeof linkKind>;
 
-const bodyFields = {
+const body = object({
 	format: oneOf("assay-evidence"),
+	/** Early, so that a file of another version is refused as such. */
+	version: oneOf(4),
 	probe: object({
 		id: hex(16),
 		/** Wall clock of the verifier at its monotonic zero, milliseconds since 1970. */
@@ -348,59 +349,22 @@ const bodyFields = {
 		handshakeUs: orNull(int()),
 		rttUs: list(int(), 1024),
 	}),
-	/** Derived by verify/hardware from the rest; verify derives them again and refuses any difference. */
-	figures: list(figure as Shape<Figure>, 4 * MAX_CHALLENGES),
-};
-/** In the order they came. */
-const readings = list(reading as Shape<Reading>, MAX_READINGS);
-const fieldsOfVersion3 = {
-	...bodyFields,
 	challenges: list(challenge as Shape<ChallengeRecord>, MAX_CHALLENGES),
-	readings,
+	/** In the order they came. */
+	readings: list(reading as Shape<Reading>, MAX_READINGS),
 	/** In the order they were made. */
 	dropped: list(droppedTry as Shape<DroppedTry>, MAX_STAGES),
 	countersign: orNull(countersign as Shape<Countersign>),
-};
-/** Of a host whose engine answers ATTEST. */
-const bodyOfVersion4 = object({
-	...fieldsOfVersion3,
-	version: oneOf(4),
+	/** Empty where the engine does not know ATTEST. */
 	attestations: list(attestationShape as Shape<AttestationRecord>, MAX_ROUNDS),
+	/** Derived by verify/hardware from the rest; verify derives them again and refuses any difference. */
+	figures: list(figure as Shape<Figure>, 4 * MAX_CHALLENGES),
 });
-/**
- * By version. Older files are read as well: 3 has no attestations, 2 no attempts and no provider's word, 1 no
- * readings, no `newest` and no disk.
- */
-const bodies: Readonly<Record<number, Shape>> = {
-	1: object({
-		...bodyFields,
-		version: oneOf(1),
-		challenges: list(object(challengeFields(specOfVersion1)), MAX_CHALLENGES),
-	}),
-	2: object({
-		...bodyFields,
-		version: oneOf(2),
-		challenges: list(object(challengeFields(specOfVersion2)), MAX_CHALLENGES),
-		readings,
-	}),
-	3: object({ ...fieldsOfVersion3, version: oneOf(3) }),
-};
-
-type Newest = Typed<typeof bodyOfVersion4>;
-export interface EvidenceBody extends Omit<Newest, "version" | "dropped" | "countersign" | "attestations"> {
-	readonly version: 1 | 2 | 3 | 4;
-	readonly attestations?: Newest["attestations"];
-	readonly dropped?: Newest["dropped"];
-	readonly countersign?: Newest["countersign"];
-}
-const body: Shape<EvidenceBody> = (value, where) => {
-	const version = typeof value === "object" && value !== null ? (value as { version?: unknown }).version : null;
-	return ((typeof version === "number" && bodies[version]) || bodyOfVersion4)(value, where);
-};
+export interface EvidenceBody extends Typed<typeof body> {}
 
 export const envelopeShape = object({
 	attachments: list(attachmentShape, MAX_ATTACHMENTS),
-	body,
+	body: body as Shape<EvidenceBody>,
 	signature: object({ key: hex(32), value: hex(64) }),
 });
 export interface Envelope extends Typed<typeof envelopeShape> {}

@@ -52,17 +52,16 @@ test("seeds are those of the vectors; every input moves them", () => {
 		const secret = fromHex(row.secret!);
 		const beacon = row.beacon === "" ? null : JSON.parse(row.beacon!);
 		const spec = JSON.parse(row.spec!) as ChallengeSpec;
-		assert.equal(bytesToHex(firstSeed(secret, row.index, beacon, spec, undefined)), row.seed);
+		assert.equal(bytesToHex(firstSeed(secret, row.index, beacon, spec, 0)), row.seed);
 		const root = fromHex(row.lastRoot!);
 		assert.equal(bytesToHex(openSeed(secret, row.index, root, null)), row.openSeed);
 		assert.equal(bytesToHex(firstSeed(secret, row.index, beacon, spec, 1)), row.seedOfSecondTry);
 		assert.equal(bytesToHex(openSeed(secret, row.index, root, fromHex(row.nonce!))), row.openSeedWithNonce);
 		const others = [
-			firstSeed(secret, row.index + 1, beacon, spec, undefined),
-			firstSeed(secret, row.index, { kind: "block", value: "0100" }, spec, undefined),
-			firstSeed(secret, row.index, beacon, { ...spec, samples: spec.samples + 1 }, undefined),
-			firstSeed(root, row.index, beacon, spec, undefined),
-			firstSeed(secret, row.index, beacon, spec, 0),
+			firstSeed(secret, row.index + 1, beacon, spec, 0),
+			firstSeed(secret, row.index, { kind: "block", value: "0100" }, spec, 0),
+			firstSeed(secret, row.index, beacon, { ...spec, samples: spec.samples + 1 }, 0),
+			firstSeed(root, row.index, beacon, spec, 0),
 			firstSeed(secret, row.index, beacon, spec, 1),
 		];
 		assert.equal(new Set([row.seed, ...others.map(bytesToHex)]).size, others.length + 1);

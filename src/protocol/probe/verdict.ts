@@ -156,7 +156,7 @@ export type Verdict =
 			/** The host's key, in a countersigned file. */
 			readonly host: string | null;
 			readonly probeId: string;
-			/** Absent in files of before version 4. */
+			/** Absent where the engine does not know ATTEST. */
 			readonly attestation?: ProbeAttestation;
 	  }
 	| { readonly status: "invalid"; readonly code: string; readonly where: string; readonly detail: string }

@@ -157,7 +157,7 @@ test("no score states a higher level than its evidence shows; hosted is the vali
 		assert.equal(termDifferences(explained.root, again.root).length > 0, explained.scorePpm !== again.scorePpm);
 		return statedLevel(names);
 	};
-	assert.equal(said("hosted", undefined), "none", "a file of before");
+	assert.equal(said("hosted", undefined), "none", "an engine that knows no ATTEST");
 	assert.equal(said("measured", attestation("none")), "none", "simulated, or not signed by all");
 	assert.equal(said("measured", attestation("genuine", guest)), "genuine");
 	assert.equal(said("hosted", attestation("genuine", guest)), "genuine");

@@ -27,8 +27,8 @@ const MOST_COLLATERAL_BYTES = 200_000;
 export interface AttestRounds {
 	/** After these answers. */
 	ask(answered: readonly AnsweredChallenge[]): Promise<void>;
-	/** Null: this engine knows no ATTEST. Attachments go after those that are there. */
-	pack(attachments: Uint8Array[]): readonly AttestationRecord[] | null;
+	/** Empty where the engine does not know ATTEST. Attachments go after those that are there. */
+	pack(attachments: Uint8Array[]): readonly AttestationRecord[];
 }
 
 export interface AttestRoundsOptions {
@@ -54,7 +54,6 @@ export function createAttestRounds({ client, of, collateral, verify }: AttestRou
 			else rounds.push({ ...round, after });
 		},
 		pack(attachments) {
-			if (rounds.length === 0) return null;
 			return rounds.map((round) => packRound(round, chosenFor(round, collateral, settings), attachments));
 		},
 	};

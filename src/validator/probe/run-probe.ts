@@ -202,10 +202,10 @@ function evidenceOf(
 	const body: Omit<EvidenceBody, "figures"> = {
 		...facts,
 		format: "assay-evidence",
-		version: attestations === null ? 3 : 4,
+		version: 4,
 		challenges,
 		readings: [...facts.readings].sort((a, b) => a.atUs - b.atUs),
-		...(attestations && { attestations }),
+		attestations,
 	};
 	return encodeEvidence({ ...body, figures: deriveFigures(body, attachments) }, attachments, signer);
 }

@@ -29,7 +29,7 @@ test("threads judge as this thread does, and tell how long it took", async () =>
 		]);
 		assert.deepEqual(good, verifyEvidence(real));
 		assert.equal(good.status, "valid");
-		assert.deepEqual([right.size, right.get(0), right.get(15)], [16, "128 of 128", "64 of 64"]);
+		assert.deepEqual([right.size, right.get(0), right.get(15)], [21, "128 of 128", "64 of 64"]);
 		assert.equal(bad.status === "invalid" && bad.code, "ATTACHMENT_HASH");
 		assert.equal(other.status === "invalid" && other.code, "REPLAYED");
 		assert.equal(seconds.length, 3);

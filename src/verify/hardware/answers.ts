@@ -48,7 +48,7 @@ export type AnswersResult =
 	| { readonly ok: false; readonly fault: Fault };
 
 export function readAnswers(
-	body: Pick<EvidenceBody, "version" | "challenges" | "claim" | "attestations">,
+	body: Pick<EvidenceBody, "challenges" | "claim" | "attestations">,
 	attachments: readonly Uint8Array[],
 ): AnswersResult {
 	const wrong = (found: Fault): AnswersResult => ({ ok: false, fault: found });
@@ -73,14 +73,13 @@ export function readAnswers(
 		const ownUs = Math.max(0, (roots.records.at(-1)?.atUs ?? record.sentAtUs) - record.sentAtUs);
 		answers.push({ index, where, record, roots: roots.records, opens, ownUs, workUs: ownUs });
 	}
-	for (const [i, round] of (body.attestations ?? []).entries())
+	for (const [i, round] of body.attestations.entries())
 		for (const attachment of attachmentsOfRound(round))
 			if (attachment !== next++ || next > attachments.length)
 				return wrong(fault("ATTACHMENT_ORDER", `attestations[${i}]`, `must have attachment ${next - 1} next`));
 	if (next !== attachments.length)
 		return wrong(fault("ATTACHMENT_ORDER", `attachments[${next}]`, "no challenge and no round uses it"));
-	// Files of before are read as they were meant when they were made.
-	return { ok: true, answers: body.version < 3 ? answers : withCommonTime(answers, body.claim) };
+	return { ok: true, answers: withCommonTime(answers, body.claim) };
 }
 
 /** A whole commitment came: all rounds, or (rounds 0) what came until the verifier said stop. */

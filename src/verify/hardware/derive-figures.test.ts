@@ -27,7 +27,7 @@ function answered(
 
 function figuresOf(...list: AnsweredChallenge[]): Figure[] {
 	const { challenges, attachments } = packChallenges(list);
-	return deriveFigures({ version: 3, challenges, claim: CLAIM }, attachments);
+	return deriveFigures({ challenges, claim: CLAIM, attestations: [] }, attachments);
 }
 
 const H200: GemmSpec = {
@@ -99,15 +99,15 @@ test("what did not end well has no figure", () => {
 
 test("attachments that cannot be read give no figures", () => {
 	const { challenges, attachments } = packChallenges([answered(H200, 0, 15, 1_000)]);
-	assert.deepEqual(deriveFigures({ version: 3, challenges, claim: CLAIM }, [attachments[0]!.subarray(1)]), []);
-	assert.deepEqual(deriveFigures({ version: 3, challenges, claim: CLAIM }, []), []);
+	assert.deepEqual(deriveFigures({ challenges, claim: CLAIM, attestations: [] }, [attachments[0]!.subarray(1)]), []);
+	assert.deepEqual(deriveFigures({ challenges, claim: CLAIM, attestations: [] }, []), []);
 });
 
 test("a stream is late by the faster of recomputing and fetching", () => {
 	const lateAfter = (gemmUs: number, passUs: number) => {
 		const list = [answered(H200, 0, 15, gemmUs), answered(STREAM, 1, 4, 4 * passUs)];
 		const { challenges, attachments } = packChallenges(list);
-		const read = readAnswers({ version: 3, challenges, claim: CLAIM }, attachments);
+		const read = readAnswers({ challenges, claim: CLAIM, attestations: [] }, attachments);
 		assert.ok(read.ok && STREAM.kind === "stream");
 		return residencyOf(read.answers[1]!, STREAM, read.answers, CLAIM, figuresOf(...list))!.late;
 	};

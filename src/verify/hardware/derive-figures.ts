@@ -30,7 +30,7 @@ export function figure({ record, index }: Answered, name: string, value: bigint,
 }
 
 export function deriveFigures(
-	body: Pick<EvidenceBody, "version" | "challenges" | "claim">,
+	body: Pick<EvidenceBody, "challenges" | "claim" | "attestations">,
 	attachments: readonly Uint8Array[],
 ): Figure[] {
 	const read = readAnswers(body, attachments);

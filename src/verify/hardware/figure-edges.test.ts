@@ -169,7 +169,7 @@ test("together is in one instant: all were asked before the first was done", () 
 
 test("findings at their limits: nine tenths of the memory, three handshakes and 20 ms", () => {
 	const codes = (figures: readonly Figure[], rttUs: number, handshakeUs: number | null = 1000) => {
-		const body = { claim: CLAIM, challenges: [], link: { handshakeUs, rttUs: [rttUs] }, version: 3 };
+		const body = { claim: CLAIM, challenges: [], link: { handshakeUs, rttUs: [rttUs] } };
 		return findingsOf([], body as unknown as EvidenceBody, figures).map(
 			({ code, detail }) => `${code} ${detail.slice(0, 8)}`,
 		);

@@ -109,9 +109,8 @@ function hostHidden({ claim: { hidden = [] } }: EvidenceBody): Finding[] {
 	return [{ code: "HOST_HIDDEN", detail: `the engine cannot read ${hidden.join(" and ")} of its host` }];
 }
 
-/** Bytes of a GPU were read in order only: several machines may hold them. Older files had nothing else. */
-function latencyUnproven({ claim, version }: EvidenceBody, figures: readonly Figure[]): Finding[] {
-	if (version < 3) return [];
+/** Bytes of a GPU were read in order only: several machines may hold them. */
+function latencyUnproven({ claim }: EvidenceBody, figures: readonly Figure[]): Finding[] {
 	const has = (device: number, name: string) => figures.some((f) => f.device === device && f.name === name);
 	return claim.devices.flatMap(({ kind }, device) => {
 		if (kind !== "gpu" || !has(device, "memory.resident") || has(device, "memory.latency")) return [];
@@ -155,10 +154,10 @@ function stageApart(answers: readonly Answered[], { claim }: EvidenceBody): Find
  * What a CPU or a disk did while no GPU was busy, a GPU may have done. Peers and runs alone are of no such
  * figure.
  */
-function kindsApart(answers: readonly Answered[], { claim, version }: EvidenceBody): Finding[] {
+function kindsApart(answers: readonly Answered[], { claim }: EvidenceBody): Finding[] {
 	const kindOf = ({ record }: Answered) => claim.devices[record.spec.device]?.kind;
 	const gpus = answers.filter((answer) => kindOf(answer) === "gpu");
-	if (version < 3 || gpus.length === 0) return [];
+	if (gpus.length === 0) return [];
 	const specs = answers.map(({ record }) => record.spec);
 	const apart = answers.filter((answer) => {
 		const { spec, stage, end } = answer.record;

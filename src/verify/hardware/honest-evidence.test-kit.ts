@@ -358,7 +358,7 @@ export function assemble(
 	const { challenges, attachments } = packChallenges(answered);
 	const facts: Omit<EvidenceBody, "figures"> = {
 		format: "assay-evidence",
-		version: 3,
+		version: 4,
 		probe: {
 			id: PROBE_ID,
 			startedAtMs: 1_800_000_000_000,
@@ -380,6 +380,7 @@ export function assemble(
 		readings: READINGS,
 		dropped: [],
 		countersign: null,
+		attestations: [],
 		...changes,
 	};
 	return { body: { ...facts, figures: changes.figures ?? deriveFigures(facts, attachments) }, attachments };

@@ -80,6 +80,12 @@ const DROPPED = {
 	specs: [{ kind: "gemm", device: 0, precision: "int8", m: 128, n: 512, k: 128, rounds: 3, keep: 2, samples: 3 }],
 };
 
+/** A round of signed reports that nobody asked. */
+const UNASKED = {
+	...{ after: 0, sentAtUs: 100, receivedAtUs: 200, end: "complete", cpu: null },
+	...{ gpus: [], switches: [], collateral: [], says: [] },
+};
+
 export const TAMPER_LIST: readonly Tamper[] = [
 	caught("attachments.1.bytes", plus(-1), "FILE_SURPLUS", { form: "FILE_SURPLUS" }),
 	caught("attachments.1.bytes", plus(1), "FILE_TRUNCATED", { form: "FILE_TRUNCATED" }),
@@ -87,9 +93,14 @@ export const TAMPER_LIST: readonly Tamper[] = [
 	caught("signature.key", "aa".repeat(32), "SIGNER_UNKNOWN"),
 	caught("signature.value", "00".repeat(64), "SIGNATURE_WRONG"),
 	caught("body.format", "assay-proof", "ENVELOPE_SHAPE", { form: "ENVELOPE_SHAPE" }),
-	caught("body.version", 1, "ENVELOPE_SHAPE", { form: "ENVELOPE_SHAPE" }),
-	caught("body.version", 2, "ENVELOPE_SHAPE", { form: "ENVELOPE_SHAPE" }),
-	caught("body.version", 4, "ENVELOPE_SHAPE", { form: "ENVELOPE_SHAPE" }),
+	caught("body.version", 3, "FILE_VERSION", { form: "FILE_VERSION" }),
+	caught("body.version", 5, "FILE_VERSION", { form: "FILE_VERSION" }),
+	{
+		field: "body.attestations",
+		change: at("body.attestations", [UNASKED]),
+		free: "a round that brought no report shows nothing, and gives no level",
+	},
+	caught("body.attestations", [{ ...UNASKED, after: 1024 }], "ATTEST_FORM"),
 	caught("body.dropped", [DROPPED], "ATTEMPT_WRONG"),
 	caught("body.countersign", { key: "ab".repeat(32), commitment: "cd".repeat(32), stages: [] }, "COUNTERSIGN_WRONG"),
 	caught("body.challenges.0.attempt", 1, "ATTEMPT_WRONG"),

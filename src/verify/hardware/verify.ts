@@ -130,7 +130,7 @@ function judge(
 		told("countersign", "", () => checkCountersign(answers, body, envelope.signature.key)),
 		told("streams", "", () => checkStreamedAreCommitted(answers)),
 		told("figures", "", () => checkFigures(answers, body)),
-		told("residency", "", () => checkNotRemade(answers, body.claim) ?? checkOneMemory(answers, body)),
+		told("residency", "", () => checkNotRemade(answers, body.claim) ?? checkOneMemory(answers, body.claim)),
 		() => checkContents(answers, body, scratch, onCheck, onSpotCheck),
 		told("fills", "", () => checkFills(answers, body.claim)),
 	);

@@ -40,7 +40,7 @@ export const ROLL_TAMPER_LIST: readonly RollTamper[] = [
 	at("attachments.1.sha256", OTHER, "ATTACHMENT_HASH"),
 	at("body.format", "assay-evidence", "NOT_PUBLIC"),
 	at("body.format", "assay-roll", "ENVELOPE_SHAPE"),
-	at("body.version", 2, "ENVELOPE_SHAPE"),
+	at("body.version", 2, "FILE_VERSION"),
 	at("body.chain.id", 1, "CALL_CHAIN_OTHER", SIGNED),
 	at("body.chain.contract", `0x${"66".repeat(20)}`, "CALL_CHAIN_OTHER", SIGNED),
 	at("body.call", plus(1), BLOCK),

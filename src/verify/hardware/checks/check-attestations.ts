@@ -24,7 +24,7 @@ import { type Fault, fault } from "../fault.ts";
 import type { Architecture } from "../identify/profile.ts";
 import { profilesNamed } from "../identify/profiles.ts";
 
-/** Null: a file of before. */
+/** Null: no round was asked, since the engine does not know ATTEST. */
 export function judgeAttestations(
 	body: EvidenceBody,
 	answers: readonly Answered[],
@@ -32,7 +32,7 @@ export function judgeAttestations(
 	by: Pick<RoundQuestion, "verify" | "guests">,
 ): ProbeAttestation | Fault | null {
 	const { attestations } = body;
-	if (attestations === undefined) return null;
+	if (attestations.length === 0) return null;
 	const rounds: RoundVerdict[] = [];
 	for (const [i, record] of attestations.entries()) {
 		const where = `attestations[${i}]`;

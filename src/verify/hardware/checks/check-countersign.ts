@@ -12,7 +12,7 @@ import { probeSeeds } from "../probe-seeds.ts";
 /** `verifier`: the key that signed the file. */
 export function checkCountersign(answers: readonly Answered[], body: EvidenceBody, verifier: string): Fault | null {
 	const { countersign, link, probe } = body;
-	if (countersign === undefined || countersign === null) return null;
+	if (countersign === null) return null;
 	const { key, commitment, stages } = countersign;
 	const wrong = (where: string, detail: string) => fault("COUNTERSIGN_WRONG", `countersign.${where}`, detail);
 	if (isWeakKey(key)) return wrong("key", "anybody can sign with this key");
@@ -49,6 +49,6 @@ const WRONG = {
  * nothing is shown.
  */
 export function withoutWord(answers: readonly Answered[], { countersign }: EvidenceBody): Answered | null {
-	if (countersign === undefined || countersign === null) return null;
+	if (countersign === null) return null;
 	return answers.find((one) => isCommitted(one) && one.record.stage >= countersign.stages.length) ?? null;
 }

@@ -4,8 +4,7 @@
 import type { EvidenceBody } from "../../../protocol/probe/evidence.ts";
 import { type Fault, fault } from "../fault.ts";
 
-export function checkDropped({ challenges, dropped = [], probe, version }: EvidenceBody): Fault | null {
-	if (version < 3) return null;
+export function checkDropped({ challenges, dropped, probe }: EvidenceBody): Fault | null {
 	const tries = new Map<number, number>();
 	let atUs = 0;
 	let latestStage = 0;

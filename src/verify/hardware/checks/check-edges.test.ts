@@ -98,8 +98,8 @@ test("what counts as committed: all rounds that were asked for, or a run that wa
 test("attachments that are not there, and roots before the request", () => {
 	const { record } = answered(0, GEMM, { sentAtUs: 50, rootsAtUs: [] });
 	const body = (changes: Partial<typeof record>) => ({
-		version: 3 as const,
 		claim: CLAIM,
+		attestations: [],
 		challenges: [{ ...record, ...changes }],
 	});
 	const read = (changes: Partial<typeof record>, ...attachments: Uint8Array[]) => {
@@ -143,7 +143,7 @@ test("dropped tries: in the order of stages, after what came before, before what
 	const CHALLENGES = [asked(0, 10), asked(1, 40, 1), asked(2, 50)];
 	const judge = (dropped: readonly DroppedTry[], challenges = CHALLENGES) => {
 		const probe = { finishedAtUs: 60 };
-		return said(checkDropped({ version: 3, dropped, challenges, probe } as unknown as EvidenceBody));
+		return said(checkDropped({ dropped, challenges, probe } as unknown as EvidenceBody));
 	};
 	const one = (changes: Partial<DroppedTry>) => judge([{ ...TRY, ...changes }]);
 	assert.equal(judge([TRY]), null);

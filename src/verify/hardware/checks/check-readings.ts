@@ -5,8 +5,7 @@ import { type Fault, fault } from "../fault.ts";
 
 export function checkReadings({ readings, claim, probe }: EvidenceBody): Fault | null {
 	let beforeUs = 0;
-	// Files of version 1 have none.
-	for (const [i, { device, atUs }] of (readings ?? []).entries()) {
+	for (const [i, { device, atUs }] of readings.entries()) {
 		const where = `readings[${i}]`;
 		if (device >= claim.devices.length) return fault("SPEC_DEVICE", `${where}.device`, "not in the claim's list");
 		if (atUs < beforeUs || atUs > probe.finishedAtUs)

@@ -104,7 +104,7 @@ function checkKept(
 		)
 	)
 		return wrong("something else ran on the device in between");
-	const found = limit(spec.newest ?? 0, 0, POLICY.maxRounds, 1, `${where}.newest`);
+	const found = limit(spec.newest, 0, POLICY.maxRounds, 1, `${where}.newest`);
 	if (found !== null || spec.kind === "copy") return found;
 	if (spec.kind === "chase") {
 		const isPowerOf2 = (spec.intervals & (spec.intervals - 1)) === 0;

@@ -39,7 +39,7 @@ function answerOf({ roots, trace, leaves }: TrainAnswer): Answered {
 	return {
 		index: 0,
 		where: "challenges[0]",
-		record: { spec: SPEC, stage: 0, sentAtUs: 0, roots: 0, end: "complete", opens: [] },
+		record: { spec: SPEC, stage: 0, attempt: 0, sentAtUs: 0, roots: 0, end: "complete", opens: [] },
 		roots: roots.map((root, index) => ({ index, atUs: index, root })),
 		opens: [open("trace", trace), open("leaves", leaves)],
 		ownUs: 1,

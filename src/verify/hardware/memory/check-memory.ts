@@ -43,11 +43,7 @@ export function checkNotRemade(answers: readonly Answered[], claim: EvidenceBody
  * the newest rounds alone is such a part; the fastest of all over the whole counts, and the slowest over a
  * part. A network can stand still during one run: files with fewer than three over the whole accuse nobody.
  */
-export function checkOneMemory(
-	answers: readonly Answered[],
-	{ claim, version }: Pick<EvidenceBody, "claim" | "version">,
-): Fault | null {
-	if (version < 3) return null;
+export function checkOneMemory(answers: readonly Answered[], claim: EvidenceBody["claim"]): Fault | null {
 	const specs = answers.map(({ record }) => record.spec);
 	for (const answer of answers) {
 		const { spec } = answer.record;

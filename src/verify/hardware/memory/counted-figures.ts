@@ -1,8 +1,7 @@
 // Which figures of a file count. All that it states follow from the facts (check-figures.ts); but the bytes
 // of a GPU count only as far as the facts show that they were in its own memory. A card that reads slowly
 // is asked for more, one that is slower than any memory of one card has no such figure: a finding says so,
-// and nobody is accused. Files of all versions state their figures alike; this is the judgement on them.
-// docs/hardware-proof.md §9.
+// and nobody is accused. docs/hardware-proof.md §9.
 import type { EvidenceBody, Figure, StreamSpec } from "../../../protocol/probe/evidence.ts";
 import type { Finding } from "../../../protocol/probe/verdict.ts";
 import { type Answered, isCommitted } from "../answers.ts";
@@ -20,10 +19,7 @@ export interface Counted {
 /** Below this a link of a host may be too near to it: the fastest that there is, is assumed. */
 const SLOW_BYTES_PER_S = BigInt(POLICY.streamMargin * POLICY.fetchBytesPerS.gpu);
 
-export function countedFigures(
-	answers: readonly Answered[],
-	body: Pick<EvidenceBody, "claim" | "figures" | "version">,
-): Counted {
+export function countedFigures(answers: readonly Answered[], body: Pick<EvidenceBody, "claim" | "figures">): Counted {
 	const { claim } = body;
 	const specs = answers.map(({ record }) => record.spec);
 	const streamsOf = (device: number) =>
@@ -38,7 +34,7 @@ export function countedFigures(
 	for (const [device, { kind }] of claim.devices.entries()) {
 		const streams = kind === "gpu" ? streamsOf(device) : [];
 		if (streams.length === 0) continue;
-		const read = streams.map(({ answer, spec }) => judgeStream(answer, spec, answers, body, stated));
+		const read = streams.map(({ answer, spec }) => judgeStream(answer, spec, answers, claim, stated));
 		// Each is a proof of its own; a device has one memory.
 		const best = read.reduce((a, b) =>
 			(b.residency?.residentBytes ?? -1n) > (a.residency?.residentBytes ?? -1n) ? b : a,
@@ -62,10 +58,10 @@ function judgeStream(
 	answer: Answered,
 	spec: StreamSpec,
 	answers: readonly Answered[],
-	{ claim, version }: Pick<EvidenceBody, "claim" | "version">,
+	claim: EvidenceBody["claim"],
 	stated: readonly Figure[],
 ): Judged {
-	const far = version < 3 ? null : whyFar(answer, spec, answers);
+	const far = whyFar(answer, spec, answers);
 	if (far !== null) return { answer, residency: null, code: "MEMORY_FAR", detail: far };
 	const residency = residencyOf(answer, spec, answers, claim, stated);
 	const counted = residency && countedResidency(answer, spec, answers, claim, stated, residency);

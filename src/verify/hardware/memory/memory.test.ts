@@ -30,11 +30,10 @@ const stream = (device = 0): ChallengeSpec => ({
 const hopped = (index: number, spec: ChaseSpec, hopPs: number) => answer(index, spec, 1, hopPs);
 const fill = (device = 0) => answer(0, { ...FILL, device }, 128, 1e6);
 
-function judge(answers: readonly Answered[], version: 2 | 3 = 3) {
+function judge(answers: readonly Answered[]) {
 	const figures = figuresOf(answers, CLAIM);
-	const body = { claim: CLAIM, figures, version };
-	const fault = checkNotRemade(answers, CLAIM) ?? checkOneMemory(answers, body);
-	const counted = countedFigures(answers, body);
+	const fault = checkNotRemade(answers, CLAIM) ?? checkOneMemory(answers, CLAIM);
+	const counted = countedFigures(answers, { claim: CLAIM, figures });
 	return {
 		code: fault && `${fault.code} ${fault.where}`,
 		found: counted.findings.map(({ code }) => code),
@@ -77,22 +76,21 @@ test("apart: all of three runs at least; one that was fast, or is too short to s
 	assert.equal(judge([fill(), ...[1, 2].map((i) => hopped(i, chase(), 3_000_000)), short, part]).code, null);
 });
 
-test("apart is asked of GPUs and of files since version 3; a part before the whole is a whole of its own", () => {
+test("apart is asked of GPUs; a part before the whole is a whole of its own", () => {
 	const slow = (device: number) => [
 		fill(device),
 		...[1, 2, 3].map((i) => hopped(i, chase(0, device), 3_000_000)),
 		hopped(4, chase(2, device), 600_000),
 	];
 	assert.equal(judge(slow(0)).code, "MEMORY_APART challenges[1]");
-	assert.equal(judge(slow(0), 2).code, null);
 	assert.equal(judge(slow(1)).code, null);
 	const turned = [fill(), hopped(1, chase(2), 600_000), ...[2, 3, 4].map((i) => hopped(i, chase(), 3_000_000))];
 	assert.equal(judge(turned).code, null);
 });
 
 test("far: a hop above 1.2 µs or a pass above 150 ms costs the bytes and accuses nobody", () => {
-	const far = (hopPs: number, passUs: number, version: 2 | 3 = 3, device = 0) =>
-		judge([fill(device), answer(1, stream(device), 4, 4 * passUs), hopped(2, chase(0, device), hopPs)], version);
+	const far = (hopPs: number, passUs: number, device = 0) =>
+		judge([fill(device), answer(1, stream(device), 4, 4 * passUs), hopped(2, chase(0, device), hopPs)]);
 	const good = { code: null, found: [], names: ["memory.resident", "memory.bandwidth", "memory.latency"] };
 	const near = far(POLICY.maxHopPs, 10_000);
 	assert.deepEqual(near, { ...good, resident: near.resident });
@@ -103,9 +101,8 @@ test("far: a hop above 1.2 µs or a pass above 150 ms costs the bytes and accuse
 	const again = [fill(), answer(1, stream(), 4, 40_000), hopped(2, chase(), 9_000_000), hopped(3, chase(), 600_000)];
 	assert.deepEqual(judge(again).found, []);
 	assert.equal(judge(again).resident, near.resident);
-	// Files of before, and CPUs, are not asked.
-	assert.deepEqual(far(9_000_000, 10_000, 2).names, good.names);
-	const cpu = far(9_000_000, 300_000, 3, 1);
+	// CPUs are not asked.
+	const cpu = far(9_000_000, 300_000, 1);
 	assert.deepEqual([cpu.found, cpu.names], [[], good.names]);
 });
 

@@ -75,7 +75,7 @@ export function simulateProbe(profile: Profile, seed: number, conditions: Condit
 	const claim = claimOf(honestClaim(profile));
 	const answers = answersOf(claim, timesOf(profile, draw, conditions), conditions.rttUs);
 	const finishedAtUs = answers.reduce((latest, { roots }) => Math.max(latest, roots.at(-1)!.atUs), 0);
-	const body = { claim, version: 3 as const, figures: figuresOf(answers, claim), probe: { finishedAtUs } };
+	const body = { claim, figures: figuresOf(answers, claim), probe: { finishedAtUs } };
 	return judge(answers, body as unknown as EvidenceBody);
 }
 
@@ -86,7 +86,7 @@ function judge(answers: readonly Answered[], body: EvidenceBody): SimulatedVerdi
 		checkWork(answers) ??
 		checkTimes(answers, body) ??
 		checkNotRemade(answers, body.claim) ??
-		checkOneMemory(answers, body) ??
+		checkOneMemory(answers, body.claim) ??
 		checkFills(answers, body.claim) ??
 		checkIdentity(judged);
 	const value = (wanted: string) => counted.figures.find(({ name }) => name === wanted)?.value ?? null;

@@ -149,7 +149,9 @@ export function assertLegal(stages: readonly Stage[], { claim }: { readonly clai
 	const specs = stages.flatMap((stage) => stage.specs);
 	// What a verifier insists on is what the plan asks.
 	const asked = stages.flatMap((stage, number) =>
-		stage.specs.map((spec) => ({ spec, stage: number, sentAtUs: 0, roots: 0, end: "complete" as const, opens: [] })),
+		stage.specs.map((spec) => ({
+			...{ spec, stage: number, attempt: 0, sentAtUs: 0, roots: 0, end: "complete" as const, opens: [] },
+		})),
 	);
 	if (asked.length > 0) assert.equal(checkSpecs({ challenges: asked, claim }), null);
 	for (const stage of stages) {

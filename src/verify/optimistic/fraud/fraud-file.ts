@@ -139,8 +139,10 @@ const MOST_ANSWERS = 3;
 const signed = object({ disputes: hex(20), account: hex(20), signatures: list(hex(65), MOST_ANSWERS) });
 export type FraudSignatures = Typed<typeof signed>;
 
-const stated = {
+const body = object({
 	format: oneOf("assay-fraud"),
+	/** Early, so that a file of another version is refused as such. */
+	version: oneOf(2),
 	/** Hash of the claim. */
 	accused: hex(32),
 	claim,
@@ -150,32 +152,23 @@ const stated = {
 	/** What the accused answered when asked for the trace of the segment; null where it is not needed. */
 	trace: orNull(hex(32)),
 	fault,
-} as const;
-const unsignedBody = object({ ...stated, version: oneOf(1) });
-const signedBody = object({ ...stated, version: oneOf(2), signed });
-export interface FraudBody extends Omit<Typed<typeof unsignedBody>, "version"> {
-	readonly version: 1 | 2;
-	/** From version 2 on. */
-	readonly signed?: FraudSignatures;
-}
-const body: Shape<FraudBody> = (value, where) => {
-	const version = (value as { readonly version?: unknown } | null)?.version;
-	return version === 2 ? signedBody(value, where) : unsignedBody(value, where);
-};
+	/** Null: whoever made the file gives its word that these were the answers. */
+	signed: orNull(signed),
+});
+export interface FraudBody extends Typed<typeof body> {}
 
 /** A leaf of an op, two transcripts, two leaves; of a wire, the leaves of two ops and of a tensor. */
 const ATTACHMENTS = 5;
-const envelope = object({ attachments: list(attachmentShape, ATTACHMENTS), body });
+const envelope = object({ attachments: list(attachmentShape, ATTACHMENTS), body: body as Shape<FraudBody> });
 interface FraudEnvelope extends Typed<typeof envelope> {}
 
 export function makeFraudFile(
 	said: Omit<FraudBody, "format" | "version">,
 	attachments: readonly Uint8Array[],
 ): Uint8Array {
-	const version = said.signed === undefined ? 1 : 2;
 	const made: FraudEnvelope = {
 		attachments: entriesOf(attachments),
-		body: { format: "assay-fraud", version, ...said },
+		body: { format: "assay-fraud", version: 2, ...said },
 	};
 	return encodeContainer(made, attachments);
 }

@@ -43,7 +43,7 @@ export function twoWordsSample(file: Uint8Array): Promise<Uint8Array> {
 	if (!decoded.ok) throw new Error(decoded.detail);
 	const { format: _, version: __, ...body } = decoded.evidence.envelope.body;
 	const fault = { kind: "words", question: "0a".repeat(32), answers: ["01".repeat(32), "02".repeat(32)] } as const;
-	return signedSample(makeFraudFile({ ...body, segment: body.claim.first, trace: null, fault }, []));
+	return signedSample(makeFraudFile({ ...body, segment: body.claim.first, trace: null, fault, signed: null }, []));
 }
 
 /** By name, "element chunk", "wire state" and so on. */

@@ -96,8 +96,9 @@ const CAUGHT: Readonly<Record<string, string>> = {
 	"program.ops": "FRAUD_PROGRAM",
 	"program.tensors": "FRAUD_PROGRAM",
 	segment: "FRAUD_PLACE valid",
+	signed: "ENVELOPE_SHAPE",
 	trace: "FRAUD_TRACE",
-	version: "ENVELOPE_SHAPE",
+	version: "FILE_VERSION",
 };
 
 /** Why a change of these may still convict. */
@@ -176,9 +177,12 @@ test("signed, not even the accused's own words can be changed: every changed fie
 		return said;
 	};
 	const { signed, fault, ...words } = body(files.at(-1)!);
-	assert.ok(fault.kind === "words" && signed !== undefined);
-	assert.equal(code(makeFraudFile({ ...words, fault }, [])), "FRAUD_SIGNATURE");
-	const same = makeFraudFile({ ...words, fault: { ...fault, answers: [fault.answers[0]!, fault.answers[0]!] } }, []);
+	assert.ok(fault.kind === "words" && signed !== null);
+	assert.equal(code(makeFraudFile({ ...words, fault, signed: null }, [])), "FRAUD_SIGNATURE");
+	const same = makeFraudFile(
+		{ ...words, fault: { ...fault, answers: [fault.answers[0]!, fault.answers[0]!] }, signed: null },
+		[],
+	);
 	assert.equal(code(await signedSample(same)), "FRAUD_AGREES");
 	const one = { ...fault, answers: [fault.answers[0]!] };
 	assert.equal(code(makeFraudFile({ ...words, fault: one, signed }, [])), "ENVELOPE_SHAPE");

@@ -69,7 +69,7 @@ function judge(file: Uint8Array, expect: FraudExpectations): FraudVerdict {
 /** Whose signatures are under all of the file's first words; null where it has none. */
 function signerOfAnswers({ body, claim }: Shown, attachments: readonly Uint8Array[]): string | null {
 	const { signed, accused } = body;
-	if (signed === undefined) return null;
+	if (signed === null) return null;
 	const answers = answersOf(body, attachments);
 	const { account, disputes, signatures } = signed;
 	if (answers.length === 0 || answers.length !== signatures.length)
@@ -102,8 +102,7 @@ function rootFault(shown: Shown): Found {
 
 /** Whatever the question is, it has one answer; only signatures make these anybody's. */
 function twoWords({ body, claim }: Shown, { answers }: Extract<FaultShown, { kind: "words" }>): Found {
-	if (body.signed === undefined)
-		throw new Unproven("FRAUD_SIGNATURE", "signed", "two answers convict by their signatures");
+	if (body.signed === null) throw new Unproven("FRAUD_SIGNATURE", "signed", "two answers convict by their signatures");
 	if (body.segment !== claim.first) throw new Unproven("FRAUD_PLACE", "segment", "must be the claim's first");
 	return { ...NOWHERE, shows: "answers", said: answers[0]!, right: answers[1]! };
 }

@@ -90,6 +90,7 @@ export class ProgramParts {
 			segment,
 			trace: trace && bytesToHex(trace),
 			fault,
+			signed: null,
 		};
 		return makeFraudFile(
 			stated,
