@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { before, test } from "node:test";
 import { findEngine, hostPlatform } from "../src/engine/builds.ts";
 import { createLocalLink } from "../src/engine/links/create-local-link.ts";
-import type { FmaPrecision, GemmPrecision } from "../src/protocol/maths/precision.ts";
+import { FMA_PRECISIONS, type FmaPrecision, type GemmPrecision } from "../src/protocol/maths/precision.ts";
 import type { HostClaim } from "../src/protocol/probe/evidence.ts";
 import { decodeEvidence } from "../src/protocol/probe/evidence-codec.ts";
 import { type ProbeOptions, runProbe } from "../src/validator/probe/run-probe.ts";
@@ -70,7 +70,7 @@ function tinyStages(claim: HostClaim): Extract<Step, { act: "stage" }>[] {
 		stages.push({ act: "stage", name: `tiny ${stages.length}`, specs, deadlineMs: 600_000 });
 	claim.devices.forEach(({ precisions }, device) => {
 		for (const precision of precisions) {
-			if (["fp32", "fp64", "int32"].includes(precision)) {
+			if ((FMA_PRECISIONS as readonly string[]).includes(precision)) {
 				const fma = precision as FmaPrecision;
 				add([{ kind: "fma", device, precision: fma, lanes: 1024, steps: 1024, rounds: 3, samples: 6 }]);
 			} else {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../src/protocol/assay-error.ts";
+import { FMA_PRECISIONS, GEMM_PRECISIONS } from "../src/protocol/maths/precision.ts";
 import type { ChallengeSpec, CopySpec, FmaSpec, GemmSpec, StreamSpec } from "../src/protocol/probe/evidence.ts";
 import { decodeEvidence } from "../src/protocol/probe/evidence-codec.ts";
 import { runProbe } from "../src/validator/probe/run-probe.ts";
@@ -27,10 +28,10 @@ const FMA: FmaSpec = { kind: "fma", device: 0, precision: "fp32", lanes: 512, st
 
 const HONEST: Readonly<Record<string, ToyProbe>> = {
 	"every gemm precision": {
-		stages: (["int8", "fp8", "fp16", "bf16", "tf32"] as const).map((precision) => [{ ...GEMM, precision }]),
+		stages: GEMM_PRECISIONS.map((precision) => [{ ...GEMM, precision }]),
 	},
 	"every fma precision": {
-		stages: (["fp32", "fp64", "int32"] as const).map((precision) => [{ ...FMA, precision }]),
+		stages: FMA_PRECISIONS.map((precision) => [{ ...FMA, precision }]),
 	},
 	"several leaves a row": { asProcess: true, stages: [[{ ...GEMM, n: 1536, samples: 64 }]] },
 	"one round": { stages: [[{ ...GEMM, rounds: 1, keep: 1 }]] },

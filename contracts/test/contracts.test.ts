@@ -34,12 +34,12 @@ import { answerDigest, answerSigner } from "../../src/protocol/chain/roll-answer
 import { keccakNode, keccakTree } from "../../src/protocol/hash/keccak-tree.ts";
 import { leafHash, merkleLevels, merklePath, pathLength, rootFromPath } from "../../src/protocol/hash/merkle.ts";
 import { gemmElements } from "../../src/protocol/maths/gemm-element.ts";
+import { GEMM_PRECISIONS, type GemmPrecision } from "../../src/protocol/maths/precision.ts";
 import { nextSeed } from "../../src/protocol/probe/challenge-seed.ts";
 import { isRollCall, rollLeaf, rollSeed } from "../../src/protocol/roll-call/roll-call.ts";
 import { checkGas } from "./gas.test-kit.ts";
 import { openTestNetwork, type TestNetwork } from "./network.test-kit.ts";
 
-const PRECISIONS = ["int8", "fp8", "fp16", "bf16", "tf32"] as const;
 const gas: Record<string, number> = {};
 
 const hex = (bytes: Uint8Array): Hex => `0x${Buffer.from(bytes).toString("hex")}`;
@@ -54,7 +54,7 @@ after(() => network.close());
 
 test("elements of products are those of the vectors", async () => {
 	interface Row {
-		readonly precision: (typeof PRECISIONS)[number];
+		readonly precision: GemmPrecision;
 		readonly k: number;
 		readonly seed: string;
 		readonly row: number;
@@ -68,7 +68,7 @@ test("elements of products are those of the vectors", async () => {
 		seen.add(precision);
 		assert.equal(await elementOnChain(precision, `0x${seed}`, k, row, col), value);
 	}
-	assert.deepEqual([...seen].sort(), [...PRECISIONS].sort());
+	assert.deepEqual([...seen].sort(), [...GEMM_PRECISIONS].sort());
 	// Long rows, where lanes are fullest, against src/protocol.
 	for (const [precision, k] of [
 		["int8", 16384],
@@ -82,8 +82,8 @@ test("elements of products are those of the vectors", async () => {
 	}
 });
 
-function elementOnChain(precision: (typeof PRECISIONS)[number], seed: Hex, k: number, row: number, column: number) {
-	return read(network.contracts, "slashing", "gemmElement", PRECISIONS.indexOf(precision), seed, k, row, column);
+function elementOnChain(precision: GemmPrecision, seed: Hex, k: number, row: number, column: number) {
+	return read(network.contracts, "slashing", "gemmElement", GEMM_PRECISIONS.indexOf(precision), seed, k, row, column);
 }
 
 const paid = (who: Hex) => read(network.contracts, "token", "balanceOf", who);
@@ -104,7 +104,7 @@ test("a leaf of src/protocol's tree: right elements are no fraud, a wrong one is
 		provider: provider.address,
 		probeId: hex(random("probe")),
 		challenge: 0,
-		precision: PRECISIONS.indexOf(spec.precision),
+		precision: GEMM_PRECISIONS.indexOf(spec.precision),
 		m: spec.m,
 		n: spec.n,
 		k: spec.k,
@@ -162,7 +162,7 @@ test("one element of a 16384³ product is proven wrong in less than 3 M gas", as
 			provider: provider.address,
 			probeId: hex(random(name)),
 			challenge: 1,
-			precision: PRECISIONS.indexOf(precision),
+			precision: GEMM_PRECISIONS.indexOf(precision),
 			m: n,
 			n,
 			k: n,

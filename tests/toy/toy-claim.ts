@@ -1,4 +1,5 @@
 // What a toy host claims: tiny cards and one CPU. A claim proves nothing, so anything may stand here.
+import { PRECISIONS } from "../../src/protocol/maths/precision.ts";
 import type { DeviceClaim, DeviceKind, HostClaim } from "../../src/protocol/probe/evidence.ts";
 
 const NAMES: Readonly<Record<DeviceKind, string>> = { gpu: "Toy card", cpu: "Toy processor", disk: "Toy disk" };
@@ -18,7 +19,7 @@ export function toyDevice(kind: DeviceKind, number: number): DeviceClaim {
 		powerLimitW: 0,
 		powerDefaultW: 0,
 		temperatureC: 0,
-		precisions: kind === "disk" ? [] : ["int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"],
+		precisions: kind === "disk" ? [] : PRECISIONS,
 	};
 }
 

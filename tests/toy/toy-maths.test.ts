@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { writeU16 } from "../../src/protocol/bytes/bytes.ts";
 import { DOMAIN, philoxKey } from "../../src/protocol/hash/philox.ts";
 import { fillRow } from "../../src/protocol/maths/entries.ts";
+import { GEMM_PRECISIONS } from "../../src/protocol/maths/precision.ts";
 import { productOf, type Shape } from "./toy-maths.ts";
 
 function plainProduct({ precision, m, n, k }: Shape, seed: Uint8Array): Uint8Array {
@@ -33,7 +34,7 @@ test("two columns in a double are the product, also where rows, columns or sums 
 		[7, 9, 2048],
 		[2, 8, 4112],
 	] as const;
-	for (const precision of ["fp16", "bf16", "tf32", "int8", "fp8"] as const)
+	for (const precision of GEMM_PRECISIONS)
 		for (const [m, n, k] of shapes) {
 			const seed = new Uint8Array(32).fill(m + n + k);
 			const product = productOf({ precision, m, n, k }, seed);

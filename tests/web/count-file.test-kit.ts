@@ -14,7 +14,8 @@ export interface CountedFile {
 }
 
 /**
- * `file`: a name in vectors/, or the bytes of one. The provider is one that has dialled in before and is away.
+ * `file`: a name in vectors/, or the bytes of one. The provider is one that has dialled in before and is
+ * away.
  */
 export async function countFile(
 	{ store, client }: Pick<ToyValidator, "store" | "client">,

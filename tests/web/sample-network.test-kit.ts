@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { FMA_PRECISIONS } from "../../src/protocol/maths/precision.ts";
 import type { Figure } from "../../src/protocol/probe/evidence.ts";
 import { decodeEvidence } from "../../src/protocol/probe/evidence-codec.ts";
 import type { FinishProbe } from "../../src/store/probe-finish.ts";
@@ -43,7 +44,7 @@ async function putProbe(
 	await store.leases.release(`provider/${id}`);
 }
 
-const isScalar = (precision: string) => ["fp32", "fp64", "int32"].includes(precision);
+const isScalar = (precision: string) => (FMA_PRECISIONS as readonly string[]).includes(precision);
 
 function figuresOf(name: string, count: number, share: number): Figure[] {
 	const [profile] = profilesNamed(name);

@@ -1,10 +1,11 @@
 // What a host says of itself, as src/protocol/probe/evidence.ts has it. A claim proves nothing; the API shows
 // it beside what was proven.
 import * as z from "zod/mini";
+import { PRECISIONS } from "../../protocol/maths/precision.ts";
 import { note } from "./base.ts";
 import { count, said } from "./primitives.ts";
 
-const precision = z.enum(["int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"]);
+const precision = z.enum(PRECISIONS);
 
 const deviceClaim = z.object({
 	kind: z.enum(["gpu", "cpu", "disk"]),

@@ -1,6 +1,7 @@
 // The receipts of a probe as the API gives them: the file beside the evidence
 // (src/protocol/chain/probe-receipt.ts), field for field.
 import * as z from "zod/mini";
+import { GEMM_PRECISIONS } from "../../protocol/maths/precision.ts";
 import { note } from "./base.ts";
 import { chainHex, count, probeId, sha256 } from "./primitives.ts";
 
@@ -15,7 +16,7 @@ export const receiptFile = z.object({
 	receipts: z.array(
 		z.object({
 			challenge: count,
-			precision: note(count, "0 int8, 1 fp8, 2 fp16, 3 bf16, 4 tf32"),
+			precision: note(count, GEMM_PRECISIONS.map((name, number) => `${number} ${name}`).join(", ")),
 			m: count,
 			n: count,
 			k: count,

@@ -1,6 +1,7 @@
 // Hosts to score: proofs as an honest card of a profile would leave them, to be bent by tests. Not a
 // simulation of probes.
 import { readFileSync } from "node:fs";
+import { GEMM_PRECISIONS } from "../../protocol/maths/precision.ts";
 import type { PastProbe } from "../../protocol/network/provider-memory.ts";
 import type { Figure } from "../../protocol/probe/evidence.ts";
 import type { Profile } from "../../verify/hardware/identify/profile.ts";
@@ -37,7 +38,7 @@ export function gpuFigures(card: Profile, device: number, share = 0.95): Figure[
 		value: Math.floor(value * share),
 		challenge: 0,
 	});
-	const gemm = (["int8", "fp8", "fp16", "bf16", "tf32"] as const).flatMap((p) =>
+	const gemm = GEMM_PRECISIONS.flatMap((p) =>
 		card.rates[p] === undefined ? [] : [figure(`gemm.${p}`, "op/s", card.rates[p])],
 	);
 	const fma = (["fp32", "fp64"] as const).flatMap((p) =>

@@ -6,7 +6,7 @@ import { AssayError } from "../assay-error.ts";
 import { concatBytes } from "../bytes/bytes.ts";
 import { hex, int, list, object, oneOf, type Shape, type Typed, type TypedFields } from "../bytes/shape.ts";
 import { type KeccakTree, keccakLeaf, keccakTree } from "../hash/keccak-tree.ts";
-import { PRECISION_NUMBER } from "../maths/precision.ts";
+import { GEMM_PRECISIONS, PRECISION_NUMBER } from "../maths/precision.ts";
 import { nextSeed } from "../probe/challenge-seed.ts";
 import { type GemmSpec, MAX_CHALLENGES } from "../probe/evidence.ts";
 import { type Hex, toHex } from "./hex.ts";
@@ -24,8 +24,8 @@ const challenge = int(0, MAX_CHALLENGES - 1);
 const facts = {
 	/** Its place in the evidence's list; on the wire its session is one more. */
 	challenge,
-	/** 0 int8, 1 fp8, 2 fp16, 3 bf16, 4 tf32. */
-	precision: int(0, 4),
+	/** A number of PRECISION_NUMBER. */
+	precision: int(0, GEMM_PRECISIONS.length - 1),
 	m: int(0, U32),
 	n: int(0, U32),
 	k: int(0, U32),

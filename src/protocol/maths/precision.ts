@@ -1,5 +1,5 @@
 // The precisions, their numbers on the wire (engine/FRAMES.md) and what §3 and §6 of docs/hardware-proof.md
-// say of each.
+// say of each. The lists are written here and nowhere else in TypeScript (precision.test.ts).
 
 export const GEMM_PRECISIONS = ["int8", "fp8", "fp16", "bf16", "tf32"] as const;
 export const FMA_PRECISIONS = ["fp32", "fp64", "int32"] as const;
@@ -9,16 +9,13 @@ export type GemmPrecision = (typeof GEMM_PRECISIONS)[number];
 export type FmaPrecision = (typeof FMA_PRECISIONS)[number];
 export type Precision = (typeof PRECISIONS)[number];
 
-export const PRECISION_NUMBER: Readonly<Record<Precision, number>> = {
-	int8: 0,
-	fp8: 1,
-	fp16: 2,
-	bf16: 3,
-	tf32: 4,
-	fp32: 5,
-	fp64: 6,
-	int32: 7,
-};
+/** Of matrix products in floats; int8 is the one in whole numbers. */
+export const FLOAT_GEMM_PRECISIONS: readonly GemmPrecision[] = GEMM_PRECISIONS.filter((one) => one !== "int8");
+
+/** Their places in the list. */
+export const PRECISION_NUMBER = Object.fromEntries(PRECISIONS.map((one, number) => [one, number])) as Readonly<
+	Record<Precision, number>
+>;
 
 /** Entries that one Philox block gives: 16 of 8 bits or 8 of 16 bits. */
 export function entriesPerBlock(precision: GemmPrecision): 16 | 8 {

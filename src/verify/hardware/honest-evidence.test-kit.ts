@@ -6,6 +6,7 @@ import { productOf } from "../../../tests/toy/toy-maths.ts";
 import { bytesToHex, concatBytes } from "../../protocol/bytes/bytes.ts";
 import { leafHash, merkleLevels, merklePath } from "../../protocol/hash/merkle.ts";
 import { mixKeys, mixLeaf } from "../../protocol/hash/mix.ts";
+import { FMA_PRECISIONS } from "../../protocol/maths/precision.ts";
 import { laneBytes } from "../../protocol/maths/recurrence.ts";
 import { type Beacon, firstSeed, nextNonce, nextSeed, openSeed } from "../../protocol/probe/challenge-seed.ts";
 import {
@@ -65,7 +66,7 @@ const device = (kind: DeviceKind, name: string, uuid: string): DeviceClaim => ({
 	powerLimitW: 700,
 	powerDefaultW: 700,
 	temperatureC: 30,
-	precisions: ["int8", "fp16", "fp32", "fp64", "int32"],
+	precisions: ["int8", "fp16", ...FMA_PRECISIONS],
 });
 
 export const CLAIM: HostClaim = {

@@ -2,6 +2,7 @@
 // by changing one comparison at a time and looking which change no test of whole files saw.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { FMA_PRECISIONS } from "../../../protocol/maths/precision.ts";
 import type {
 	ChallengeSpec,
 	DroppedTry,
@@ -75,7 +76,7 @@ test("the cost of a file, kind by kind: as many challenges as fit, and one more"
 	const gemm = { ...GEMM, k: 65536, samples: 1000 };
 	most(2 * hash + 1000 * (opening + 3 * 65536 * entry), repeat(gemm));
 	most(2 * 50_000 * hash + opening + 3 * 128 * entry, repeat({ ...GEMM, samples: 1 }, 50_000));
-	for (const precision of ["fp32", "fp64", "int32"] as const)
+	for (const precision of FMA_PRECISIONS)
 		most(2 * hash + 50 * (opening + 65536 * step[precision]), repeat({ ...FMA, precision, steps: 65536, samples: 50 }));
 	// A stream opens digests and leaves, and makes the rows of its gemm again; a chase opens 64 hops and two
 	// labels.

@@ -2,6 +2,7 @@
 // papers count them; fp8, fp16, bf16 and tf32 with fp32 accumulation, which GeForce cards run at half the
 // rate of their fp16 accumulation. int32 counts multiply-adds (64 a clock and SM); the challenge rotates as
 // well, so it reaches a share of that.
+import { FLOAT_GEMM_PRECISIONS } from "../../../protocol/maths/precision.ts";
 import type { Family, UnitRates } from "./profile.ts";
 
 const TURING_HALF: UnitRates = { int8: 2048, fp16: 512, fp32: 128, fp64: 4, int32: 128 };
@@ -34,7 +35,7 @@ const INT32_SM120 = {
 	why: "whether integer multiply-adds run at 64 or 128 a clock and SM is not settled",
 } as const;
 const PRO_SM120 = {
-	facts: ["int32", "fp8", "fp16", "bf16", "tf32"],
+	facts: ["int32", ...FLOAT_GEMM_PRECISIONS],
 	why: "sources disagree whether fp32 accumulation runs at the full or at half the rate",
 } as const;
 

@@ -2,7 +2,7 @@
 // clock (a power cap scales all arithmetic together) and the share of the tensor peak that the kernels reach
 // on this card (all precisions together). What then counts is how the precisions stand to each other, the
 // memory, and its bandwidth, which no power cap touches.
-import type { FmaPrecision, GemmPrecision, Precision } from "../../../protocol/maths/precision.ts";
+import { FMA_PRECISIONS, GEMM_PRECISIONS, type Precision } from "../../../protocol/maths/precision.ts";
 import { headroom, isDoubtful, type Profile, usualTotalBytes } from "./profile.ts";
 import {
 	BANDWIDTH_SHARE,
@@ -27,8 +27,7 @@ export interface Fit {
 }
 
 /** tf32 is left out: a figure that other units can make says nothing of these. */
-const MATRIX: readonly GemmPrecision[] = ["int8", "fp8", "fp16", "bf16"];
-const SCALAR: readonly FmaPrecision[] = ["fp32", "fp64", "int32"];
+const MATRIX = GEMM_PRECISIONS.filter((one) => one !== "tf32");
 /**
  * Natural-log widths of what is not explained by clock and share: run-to-run noise, and precisions that a
  * kernel suits less.
@@ -51,7 +50,7 @@ export function fitOf(profile: Profile, vector: ProvenVector): Fit {
 		bandwidthTerm(profile, vector) +
 		absentTerm(profile, vector) +
 		overTerm(profile, vector);
-	const scalars = sharesOf(profile, vector, SCALAR);
+	const scalars = sharesOf(profile, vector, FMA_PRECISIONS);
 	const matrices = sharesOf(profile, vector, MATRIX);
 	const { low, high } = MATRIX_SHARE[profile.architecture];
 	const clocks = steps(LOWEST_CLOCK, headroom(profile, "fp32"));
@@ -159,7 +158,7 @@ function memoryTerm(profile: Profile, { keptBytes, residentBytes, full }: Proven
  */
 function absentTerm(profile: Profile, { rates }: ProvenVector): number {
 	const absent = (precision: Precision) => rates[precision] !== undefined && profile.rates[precision] === undefined;
-	return [...MATRIX, "tf32" as const].filter(absent).length * ABSENT;
+	return GEMM_PRECISIONS.filter(absent).length * ABSENT;
 }
 
 /** Flat inside the range, a bell's flank outside. */

@@ -1,7 +1,7 @@
 // What is known of a card before it is probed: the shape of a profile, and how its rates follow from its
 // units and clock. Facts only; how near a proven figure comes to them is in shares.ts. The cards are in
 // profiles.ts, the page is docs/profiles.md.
-import type { GemmPrecision, Precision } from "../../../protocol/maths/precision.ts";
+import { GEMM_PRECISIONS, type Precision } from "../../../protocol/maths/precision.ts";
 
 /** Which kernels run on it, and so which share of the peak they reach. */
 export type Architecture = "turing" | "ampere" | "ada" | "hopper" | "blackwell-dc" | "blackwell";
@@ -64,7 +64,6 @@ export interface CardFacts {
 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
-const TENSOR: readonly GemmPrecision[] = ["int8", "fp8", "fp16", "bf16", "tf32"];
 
 /** `memoryGiB` soldered, `reportedMiB` as nvidia-smi shows it (0: not known), `gbPerS` in 10⁹ bytes. */
 export function card(
@@ -81,7 +80,7 @@ export function card(
 	const tensorMHz = facts.tensorMHz ?? boostMHz;
 	const rates: Partial<Record<Precision, number>> = {};
 	for (const [precision, perSmClock] of Object.entries(family.unitRates) as [Precision, number][]) {
-		const isTensor = (TENSOR as readonly Precision[]).includes(precision);
+		const isTensor = (GEMM_PRECISIONS as readonly Precision[]).includes(precision);
 		rates[precision] = sms * perSmClock * (isTensor ? tensorMHz : boostMHz) * 1e6;
 	}
 	return {
@@ -138,5 +137,5 @@ export function memoryHeadroom({ market }: Profile): number {
 export function headroom({ market, architecture, boostMHz, tensorMHz }: Profile, precision: Precision): number {
 	const clock =
 		market === "datacentre" ? 1.03 : market === "workstation" ? 1.2 : architecture === "turing" ? 1.3 : 1.25;
-	return (TENSOR as readonly Precision[]).includes(precision) ? (clock * boostMHz) / tensorMHz : clock;
+	return (GEMM_PRECISIONS as readonly Precision[]).includes(precision) ? (clock * boostMHz) / tensorMHz : clock;
 }

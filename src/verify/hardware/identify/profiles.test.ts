@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { FMA_PRECISIONS } from "../../../protocol/maths/precision.ts";
 import { FAMILIES } from "./families.ts";
 import { card, headroom, isDoubtful, normalName, type Profile } from "./profile.ts";
 import { PROFILES, profilesNamed } from "./profiles.ts";
@@ -19,7 +20,7 @@ function insane(profile: Profile): string[] {
 	const has = { fp8: Number(compute) >= 8.9, bf16: Number(compute) >= 8, tf32: Number(compute) >= 8 };
 	for (const [precision, there] of Object.entries(has))
 		expect(precision in rates === there, `${precision} from ${compute}`);
-	for (const precision of ["int8", "fp16", "fp32", "fp64", "int32"] as const)
+	for (const precision of ["int8", "fp16", ...FMA_PRECISIONS] as const)
 		expect((rates[precision] ?? 0) > 0, `${precision} everywhere`);
 	const { int8 = 0, fp8, fp16 = 0, bf16, tf32, fp32 = 0, fp64 = 0 } = rates;
 	if (bf16 !== undefined) expect(bf16 === fp16, "bf16 as fast as fp16");

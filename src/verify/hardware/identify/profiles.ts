@@ -4,24 +4,24 @@
 // where a data sheet says otherwise. Not here, on purpose: GTX 16xx (no tensor cores; what mma.sync gives
 // there is unmeasured), laptop parts, MIG slices and vGPUs (their speed is the owner's setting). A name that
 // is not here is an unknown card, never a contradiction.
+import { FLOAT_GEMM_PRECISIONS, GEMM_PRECISIONS, PRECISIONS } from "../../../protocol/maths/precision.ts";
 import { FAMILIES } from "./families.ts";
 import { card, type Doubt, normalName, type Profile } from "./profile.ts";
 
 const F = FAMILIES;
 const G = "GeForce RTX ";
-const TENSOR = ["int8", "fp8", "fp16", "bf16", "tf32"] as const;
 /** Sold to makers of whole machines alone. */
 const unprintedDoubt: Doubt = {
-	facts: [...TENSOR, "fp32", "fp64", "int32", "bandwidth"],
+	facts: [...PRECISIONS, "bandwidth"],
 	why: "no data sheet of the maker prints it; lists of cards disagree",
 };
 const modified: Doubt = { facts: ["memory"], why: "not a product of the maker: larger memory chips soldered on" };
 const clockDoubt: Doubt = {
-	facts: [...TENSOR, "fp32", "fp64", "int32"],
+	facts: PRECISIONS,
 	why: "the clock is inferred from rounded rates",
 };
 const adaProDoubt: Doubt = {
-	facts: ["fp8", "fp16", "bf16", "tf32"],
+	facts: FLOAT_GEMM_PRECISIONS,
 	why: "published runs reach what an L40 reaches; the full fp32-accumulation rate may not hold at 300 W, or at all",
 };
 
@@ -55,7 +55,7 @@ const ampere: readonly Profile[] = [
 	card("A10", F.ampereDc, 72, 1695, 24, 23028, 600, 150),
 	card("A10G", F.ampereDc, 80, 1710, 24, 23028, 600, 300, {
 		rates: { int8: 140e12, fp16: 70e12, bf16: 70e12, tf32: 35e12 },
-		doubt: [{ facts: [...TENSOR], why: "the data sheet prints half of what the units give" }],
+		doubt: [{ facts: GEMM_PRECISIONS, why: "the data sheet prints half of what the units give" }],
 	}),
 	card("A16", F.ampereDc, 10, 1755, 16, 15356, 200, 62),
 	card("A40", F.ampereDc, 84, 1740, 48, 46068, 696, 300),
@@ -142,9 +142,7 @@ const blackwell: readonly Profile[] = [
 	card(`${G}5070 Ti`, F.blackwellGeforce, 70, 2452, 16, 16303, 896, 300),
 	card(`${G}5080`, F.blackwellGeforce, 84, 2617, 16, 16303, 960, 360),
 	card(`${G}5090 D`, F.blackwellGeforce, 170, 2407, 32, 32607, 1792, 575, {
-		doubt: [
-			{ facts: ["int8", "fp8", "fp16", "bf16", "tf32"], why: "its tensor rates were cut; by how much is not printed" },
-		],
+		doubt: [{ facts: GEMM_PRECISIONS, why: "its tensor rates were cut; by how much is not printed" }],
 	}),
 	card(`${G}5090`, F.blackwellGeforce, 170, 2407, 32, 32607, 1792, 575),
 	card("RTX PRO 4000 Blackwell", F.blackwellPro, 70, 2617, 24, 24467, 672, 140),

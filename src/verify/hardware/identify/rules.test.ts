@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeep } from "../../../../tests/fuzz.test-kit.ts";
+import type { Precision } from "../../../protocol/maths/precision.ts";
 import type { DeviceClaim } from "../../../protocol/probe/evidence.ts";
 import { type IdentityJudgement, identifyDevice } from "./identify.ts";
 import type { Profile } from "./profile.ts";
@@ -180,7 +181,7 @@ test("a liar who says that the memory is in use escapes most contradictions, and
 
 /** For each rule: an H200's proven figures or claim, spoiled just past its margin, and just within it. */
 const H200 = find("H200");
-const rate = (precision: "fp32" | "fp64" | "int32" | "int8" | "fp16" | "bf16" | "fp8") => H200.rates[precision]!;
+const rate = (precision: Precision) => H200.rates[precision]!;
 const FIT = { ...H200_PROVEN, "fma.fp32": 0.9 * rate("fp32"), "fma.fp64": 0.9 * rate("fp64") };
 type Spoiled = { figures?: Record<string, number>; claim?: Partial<DeviceClaim>; as?: Profile };
 const EDGES: Record<RuleName, { past: Spoiled; within: Spoiled }> = {

@@ -1,6 +1,11 @@
 // How long and how often a full and a quick probe ask: seconds, places, passes. The order of phases is in
 // plan-probe.ts.
-import { FMA_PRECISIONS, type FmaPrecision, type GemmPrecision } from "../../../protocol/maths/precision.ts";
+import {
+	FLOAT_GEMM_PRECISIONS,
+	FMA_PRECISIONS,
+	type FmaPrecision,
+	type GemmPrecision,
+} from "../../../protocol/maths/precision.ts";
 import { CPU_KEEP, CPU_KEEP_QUICK } from "./cpu-sizes.ts";
 
 // CPU budgets: three probes of an idle machine shall agree within 10 % in every figure (bench/results). GPU
@@ -10,7 +15,8 @@ export const FULL = {
 	samples: 128,
 	fillS: null as number | null,
 	leastPasses: 4,
-	precisions: ["fp8", "fp16", "bf16", "tf32"] as readonly GemmPrecision[],
+	/** The fill has measured int8. */
+	precisions: FLOAT_GEMM_PRECISIONS,
 	/**
 	 * A card that comes from rest runs for some 70 ms above what its power allows for long, and fp8 is first
 	 * and furthest above it.

@@ -1,7 +1,7 @@
 // Pretended hosts for the plan's tests: they answer as fast as they say, and what the plan would record comes
 // back. No engine runs here.
 import assert from "node:assert/strict";
-import type { Precision } from "../../../protocol/maths/precision.ts";
+import { PRECISIONS, type Precision } from "../../../protocol/maths/precision.ts";
 import type { ChallengeSpec, DeviceClaim, DeviceKind, HostClaim } from "../../../protocol/probe/evidence.ts";
 import { checkSpecs } from "../checks/check-specs.ts";
 import { planProbe } from "./plan-probe.ts";
@@ -17,9 +17,12 @@ import {
 } from "./probe-plan.ts";
 
 export const GiB = 2 ** 30;
-const ALL: readonly Precision[] = ["int8", "fp8", "fp16", "bf16", "tf32", "fp32", "fp64", "int32"];
 
-export function device(kind: DeviceKind, freeBytes: number, precisions: readonly Precision[] = ALL): DeviceClaim {
+export function device(
+	kind: DeviceKind,
+	freeBytes: number,
+	precisions: readonly Precision[] = PRECISIONS,
+): DeviceClaim {
 	const numbers = {
 		units: 1,
 		clockMHz: 1,
