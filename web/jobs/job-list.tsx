@@ -7,7 +7,7 @@ import type { Customer } from "../rent/rental-key.ts";
 import { CustomerPanel } from "../rent/reserve-panel.tsx";
 import { useReloadOn } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
-import { goTo, type Place, replaceQuery } from "../shell/router.ts";
+import { goTo, type Place, replaceQuery, setQuery } from "../shell/router.ts";
 import { PartBadge } from "./job-parts.tsx";
 
 const KINDS = ["train", "infer", "render", "simulate", "classify", "program"];
@@ -57,13 +57,6 @@ function queryOf(query: URLSearchParams) {
 		...(state === "open" && { open: true }),
 		...(state === "over" && { open: false }),
 	};
-}
-
-function setQuery(place: Place, key: string, value: string): void {
-	const query = new URLSearchParams(place.query);
-	if (value === "") query.delete(key);
-	else query.set(key, value);
-	replaceQuery(query);
 }
 
 export function JobList(p: { place: Place; customer: Customer | null; onSignIn: () => void }) {

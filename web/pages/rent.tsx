@@ -7,13 +7,13 @@ import { Empty, HostLink, Loading, PageTitle, Time } from "../parts/small.tsx";
 import { type Column, column, PagedTable } from "../parts/windowed-table.tsx";
 import { ProvenCard } from "../rent/proven-card.tsx";
 import { anyAttested, nameColumn, OFFER_SORTS, provenColumn, sorting, sortOf } from "../rent/proven-columns.tsx";
-import { isAnySet, ProvenFilters, provenQuery, setQuery } from "../rent/proven-filters.tsx";
+import { isAnySet, ProvenFilters, provenQuery } from "../rent/proven-filters.tsx";
 import { type Customer, loadCustomer } from "../rent/rental-key.ts";
 import { RentalsPanel } from "../rent/rentals-panel.tsx";
 import { CustomerLine, ReservePanel } from "../rent/reserve-panel.tsx";
 import { api, useLoaded, useReloadOn } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
-import { type Place, replaceQuery } from "../shell/router.ts";
+import { type Place, replaceQuery, setQuery } from "../shell/router.ts";
 import type { PageProps } from "../shell/shell.tsx";
 
 function choose(place: Place, providerId: string | null): void {

@@ -3,6 +3,24 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 
+/** Whether files are held over it, and the handlers of what they are dropped on. */
+export function useDrop(onFiles: (files: readonly File[]) => void) {
+	const [isOver, setOver] = useState(false);
+	const on = {
+		onDragOver: (event: DragEvent) => {
+			event.preventDefault();
+			setOver(true);
+		},
+		onDragLeave: () => setOver(false),
+		onDrop: (event: DragEvent) => {
+			event.preventDefault();
+			setOver(false);
+			onFiles([...(event.dataTransfer?.files ?? [])]);
+		},
+	};
+	return { isOver, on };
+}
+
 export function DropArea(p: {
 	title: string;
 	/** Of the dialog, for those who hear the page. */
@@ -13,23 +31,11 @@ export function DropArea(p: {
 	/** What stands in it; a button calls `choose`. */
 	children: (choose: () => void) => ComponentChildren;
 }) {
-	const [isOver, setOver] = useState(false);
+	const { isOver, on } = useDrop((files) => p.onFiles(files, true));
 	const input = useRef<HTMLInputElement>(null);
 	return (
-		// biome-ignore lint/a11y/noStaticElementInteractions: dropping is an extra; the button inside does the same by keyboard.
-		<div
-			class={`drop ${isOver ? "is-over" : ""} ${p.isSmall ? "is-small" : ""}`}
-			onDragOver={(event) => {
-				event.preventDefault();
-				setOver(true);
-			}}
-			onDragLeave={() => setOver(false)}
-			onDrop={(event) => {
-				event.preventDefault();
-				setOver(false);
-				p.onFiles([...(event.dataTransfer?.files ?? [])], true);
-			}}
-		>
+		// Dropping is an extra; the button inside does the same by keyboard.
+		<div class={`drop ${isOver ? "is-over" : ""} ${p.isSmall ? "is-small" : ""}`} {...on}>
 			<p class="drop-title">{p.title}</p>
 			{p.children(() => input.current?.click())}
 			<input

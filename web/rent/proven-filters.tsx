@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { profilesMeant } from "../../src/verify/hardware/identify/model-names.ts";
 import { shortName } from "../../src/verify/hardware/identify/short-name.ts";
 import { CURRENCY } from "../parts/format.ts";
-import { type Place, replaceQuery } from "../shell/router.ts";
+import { type Place, replaceQuery, setQuery } from "../shell/router.ts";
 
 interface Filter {
 	readonly key: string;
@@ -42,13 +42,6 @@ export function provenQuery(query: URLSearchParams): Record<string, string | num
 		.trim();
 	if (q) asked.q = q.slice(0, 100);
 	return asked;
-}
-
-export function setQuery(place: Place, key: string, value: string): void {
-	const query = new URLSearchParams(place.query);
-	if (value === "") query.delete(key);
-	else query.set(key, value);
-	replaceQuery(query);
 }
 
 const FILTERS = ["q", "model", "noGpu", ...NUMBERS.map(({ key }) => key)];

@@ -48,6 +48,14 @@ export function replaceQuery(query: URLSearchParams): void {
 	tell();
 }
 
+/** One of them; an empty one leaves the address. */
+export function setQuery(place: Place, key: string, value: string): void {
+	const query = new URLSearchParams(place.query);
+	if (value === "") query.delete(key);
+	else query.set(key, value);
+	replaceQuery(query);
+}
+
 export function usePlace(): Place {
 	const [place, setPlace] = useState(currentPlace);
 	useEffect(() => {

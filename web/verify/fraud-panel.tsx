@@ -1,25 +1,19 @@
 // A fraud file: whether it convicts, whom, and by which number. The judging is in verifier-worker.ts.
-import { useEffect } from "preact/hooks";
 import type { FraudStory } from "../../src/verify/optimistic/fraud/explain-fraud.ts";
 import { FRAUD_SHOWS, type FraudVerdict, fraudPlace } from "../../src/verify/optimistic/fraud/fraud-verdict.ts";
 import { FraudStoryView, SaidAndRight } from "../disputes/fraud-story.tsx";
 import { Empty, Fact, Id } from "../parts/small.tsx";
 import { FindingList } from "../proofs/figure-list.tsx";
-import { type OnVerdict, shownVerdict, VerdictLine } from "./use-judged.tsx";
+import { VerdictLine } from "./use-judged.tsx";
 import type { VerifiedFile } from "./verify-in-worker.ts";
 
 export function FraudPanel({
 	file,
 	judged: { verdict, story, tookMs },
-	onVerdict,
 }: {
 	file: VerifiedFile;
 	judged: { readonly verdict: FraudVerdict; readonly story: FraudStory | null; readonly tookMs: number };
-	onVerdict?: OnVerdict;
 }) {
-	useEffect(() => {
-		onVerdict?.(shownVerdict(verdict));
-	}, [verdict]);
 	return (
 		<div class="verify" data-status={verdict.status} aria-live="polite">
 			<VerdictLine verdict={verdict} file={file} tookMs={tookMs} verb="judged" />

@@ -1,23 +1,17 @@
 // A receipt of a zkVM: which program it names and what values it gave. The judging is in verifier-worker.ts.
-import { useEffect } from "preact/hooks";
 import type { ReceiptVerdict } from "../../src/verify/receipts/verdict.ts";
 import { Empty, Fact } from "../parts/small.tsx";
 import { FindingList } from "../proofs/figure-list.tsx";
-import { type OnVerdict, shownVerdict, VerdictLine } from "./use-judged.tsx";
+import { VerdictLine } from "./use-judged.tsx";
 import type { VerifiedFile } from "./verify-in-worker.ts";
 
 export function ReceiptPanel({
 	file,
 	judged: { verdict, tookMs },
-	onVerdict,
 }: {
 	file: VerifiedFile;
 	judged: { readonly verdict: ReceiptVerdict; readonly tookMs: number };
-	onVerdict?: OnVerdict;
 }) {
-	useEffect(() => {
-		onVerdict?.(shownVerdict(verdict));
-	}, [verdict]);
 	return (
 		<div class="verify" data-status={verdict.status} aria-live="polite">
 			<VerdictLine verdict={verdict} file={file} tookMs={tookMs} />

@@ -100,9 +100,10 @@ export function VerifyPanel({
 	const { told, verified, trouble } = useVerifier(file);
 	const [chosen, setChosen] = useState<Place>({ challenge: 0, opening: 0 });
 	useEffect(() => setChosen({ challenge: 0, opening: 0 }), [file]);
+	const { verdict } = told.fraud ?? told.receipt ?? verified ?? {};
 	useEffect(() => {
-		if (verified !== null) onVerdict?.(shownVerdict(verified.verdict));
-	}, [verified]);
+		if (verdict !== undefined) onVerdict?.(shownVerdict(verdict));
+	}, [verdict]);
 	const drawing = useRef<HTMLDivElement>(null);
 	const choose = useCallback((place: Place) => {
 		setChosen(place);
@@ -114,8 +115,8 @@ export function VerifyPanel({
 	const steps = 12 + 2 * challenges;
 	const evidence = verified?.evidence ?? null;
 	if (trouble !== null) return <Failed trouble={trouble} />;
-	if (told.fraud !== null) return <FraudPanel file={file} judged={told.fraud} onVerdict={onVerdict} />;
-	if (told.receipt !== null) return <ReceiptPanel file={file} judged={told.receipt} onVerdict={onVerdict} />;
+	if (told.fraud !== null) return <FraudPanel file={file} judged={told.fraud} />;
+	if (told.receipt !== null) return <ReceiptPanel file={file} judged={told.receipt} />;
 	if (told.other === "training") return <TrainingPanel file={file} onVerdict={onVerdict} />;
 	if (told.other === "roll-call") return <RollCallPanel file={file} against={AGAINST_NOTHING} onVerdict={onVerdict} />;
 	return (

@@ -2,6 +2,7 @@
 // anything is sent: what it is, its tensors, and what will not map. Nothing leaves this page.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../../src/protocol/format-number.ts";
+import { useDrop } from "../../parts/drop-area.tsx";
 import { formatCount } from "../../parts/format.ts";
 import { Failed, Loading, Table } from "../../parts/small.tsx";
 import { type Trouble, troubleOf } from "../../shell/api.ts";
@@ -25,25 +26,12 @@ export function DropZone(p: {
 	held: string;
 	onFiles: (files: readonly File[]) => void;
 }) {
-	const [isOver, setOver] = useState(false);
-	const take = (list: FileList | null | undefined) => {
-		const files = [...(list ?? [])];
+	const take = (files: readonly File[]) => {
 		if (files.length > 0 && !p.isLocked) p.onFiles(p.isMany ? files : files.slice(0, 1));
 	};
+	const { isOver, on } = useDrop(take);
 	return (
-		<label
-			class={`slot ${isOver ? "is-over" : ""}`}
-			onDragOver={(event) => {
-				event.preventDefault();
-				setOver(true);
-			}}
-			onDragLeave={() => setOver(false)}
-			onDrop={(event) => {
-				event.preventDefault();
-				setOver(false);
-				take(event.dataTransfer?.files);
-			}}
-		>
+		<label class={`slot ${isOver ? "is-over" : ""}`} {...on}>
 			<span>
 				<strong>{p.label}</strong> <span class="dim">{p.held}</span>
 			</span>
@@ -51,7 +39,7 @@ export function DropZone(p: {
 				type="file"
 				multiple={p.isMany}
 				disabled={p.isLocked}
-				onChange={(event) => take(event.currentTarget.files)}
+				onChange={(event) => take([...(event.currentTarget.files ?? [])])}
 			/>
 			<span class="dim small-text">{p.hint}</span>
 		</label>
