@@ -17,3 +17,5 @@ export function note<T extends z.ZodMiniType>(schema: T, description: string): T
 export const integer = (least: number, most?: number) =>
 	z.int().check(z.minimum(least), ...(most === undefined ? [] : [z.maximum(most)]));
 export const matching = (pattern: RegExp, fault?: string) => z.string().check(z.regex(pattern, fault));
+/** A number that may be larger than 2⁵³. */
+export const decimal = matching(/^(0|[1-9][0-9]{0,77})$/);

@@ -2,11 +2,10 @@
 // it, what was proven. Public: whoever wants to check it reads the same from any node, and judges the fraud
 // file itself.
 import * as z from "zod/mini";
-import { matching, note } from "./base.ts";
+import { decimal, matching, note } from "./base.ts";
 import { fraud, jobClaim } from "./job-claim.ts";
 import { atMs, chainHex, count, said } from "./primitives.ts";
 
-const decimal = matching(/^(0|[1-9][0-9]{0,77})$/);
 const hexBytes = matching(/^0x([0-9a-f]{2})*$/);
 const seconds = note(count, "Seconds since 1970");
 const transaction = chainHex(32, "Hash of a transaction");

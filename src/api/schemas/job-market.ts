@@ -1,11 +1,10 @@
 // The market for jobs in the API: what was done and paid, by whom, who lied and who found it; and the work of
 // one provider. Public rows, docs/jobs.md §11.
 import * as z from "zod/mini";
-import { matching, note } from "./base.ts";
+import { decimal, note } from "./base.ts";
 import { jobClaim } from "./job-claim.ts";
 import { atMs, chainHex, count, micros, ppm, providerId, said } from "./primitives.ts";
 
-const decimal = matching(/^(0|[1-9][0-9]{0,77})$/);
 const outcome = z.enum(["checked", "paid", "lost", "late", "declined", "convicted"]);
 const counts = { checked: count, paid: count, lost: count, late: count, declined: count, convicted: count };
 

@@ -3,7 +3,7 @@
 // from the bytes.
 import * as z from "zod/mini";
 import { METHOD_NAMES } from "../../protocol/network/job.ts";
-import { integer, matching, note } from "./base.ts";
+import { decimal, integer, matching, note } from "./base.ts";
 import { atMs, chainHex, count, cursor, hex32, micros, paging, ppm, providerId, said, text } from "./primitives.ts";
 import { searchText } from "./provider.ts";
 import { attestedLevel } from "./verdict.ts";
@@ -16,8 +16,6 @@ const blobSize = integer(1, 2 ** 35);
 const blobName = z.strictObject({ root: hex32("Root of its tree"), size: blobSize });
 const tensorNumber = integer(0, 0xffff);
 const tensorBlob = z.strictObject({ tensor: tensorNumber, root: hex32("Root of its tree"), size: blobSize });
-/** A number that may be larger than 2⁵³. */
-const decimal = matching(/^(0|[1-9][0-9]{0,77})$/);
 
 const jobMethod = z.strictObject({
 	name: z.enum(METHOD_NAMES),
