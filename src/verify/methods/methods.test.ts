@@ -2,42 +2,11 @@
 // referee and never to a majority; and a method of another kind (a proof) behind the same interface.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JobAudit, JobMethod, JobPart } from "../../protocol/network/job.ts";
-import { createMethod, type Drawn, type PartView } from "./method.ts";
-import { METHODS } from "./methods.ts";
+import { type JobAudit, type JobPart, METHOD_NAMES } from "../../protocol/network/job.ts";
+import { createMethod, type Drawn } from "./method.ts";
+import { METHODS, methodOf } from "./methods.ts";
+import { audit, CLAIMED, type MethodToy, viewOf as view } from "./toy.test-kit.ts";
 
-const PART: JobPart = {
-	...{
-		part: 0,
-		attempt: 1,
-		state: "claimed",
-		provider: "a",
-		base: 0,
-		isAlone: false,
-		untilMs: 9,
-		lastBeatMs: 0,
-		done: 100,
-		lastProgressMs: 0,
-	},
-	...{
-		claim: "ab".repeat(32),
-		claimedAtMs: 1,
-		assignedAtMs: 0,
-		isChecked: false,
-		isDisputed: false,
-		audits: [],
-		excluded: [],
-	},
-};
-const view = (method: JobMethod, more: Partial<JobPart> = {}, isTooFast = false): PartView => ({
-	part: { ...PART, ...more },
-	method,
-	segments: 100,
-	isTooFast,
-});
-const audit = (first: number, count: number, agrees: boolean | null = true): JobAudit => ({
-	...{ auditor: "b", first, count, untilMs: 0, tried: [], answer: "cd".repeat(32), agrees },
-});
 const TWICE = { name: "redundant", count: 3 } as const;
 const SAMPLED = { name: "sampled", count: 2 } as const;
 const OPTIMISTIC = { name: "optimistic", count: 0 } as const;
@@ -49,6 +18,27 @@ const never: Drawn = {
 	windows: () => assert.fail("drawn before the claim"),
 	isAudited: () => assert.fail("drawn before the claim"),
 };
+
+/** Named whole, so that this runs again after a change of a toy. */
+const ROOM = "src/verify/methods";
+
+test("an honest part is checked, and none of the tamper list of its method is", async () => {
+	const windows = () => [{ first: 0, count: 10 }];
+	for (const name of METHOD_NAMES) {
+		const { toy } = (await import(`../../../${ROOM}/${name}/toy.test-kit.ts`)) as { readonly toy: MethodToy };
+		const { next, judge } = methodOf({ name });
+		// That chance audits nothing, and that it audits all.
+		for (const isAudited of [false, true]) {
+			const draw: Drawn = { windows, isAudited: () => isAudited };
+			const checks = (of: typeof toy.honest) => next(of, draw).some(({ kind }) => kind === "check");
+			if (!isAudited) assert.equal(checks(toy.honest), toy.isDecided === undefined, `${name}: honest`);
+			for (const [what, of] of Object.entries(toy.tampered)) assert.equal(checks(of), false, `${name}: ${what}`);
+		}
+		assert.equal(judge(toy.honest).isChecked, true, `${name}: honest`);
+		for (const [what, of] of Object.entries(toy.tampered))
+			if (of.part.state === "claimed") assert.equal(judge(of).isChecked, false, `${name}: ${what}`);
+	}
+});
 
 test("nothing is drawn before the claim, and nothing is asked of a part that nobody runs", () => {
 	for (const method of [TWICE, SAMPLED, OPTIMISTIC]) {
@@ -166,7 +156,7 @@ test("attested: an allowed guest's word is enough, but by chance, or when it cam
 });
 
 test("another kind of evidence fits the same interface: a proof that takes the place of all audits", () => {
-	const proofs = new Map([[PART.claim, true]]);
+	const proofs = new Map([[CLAIMED.claim, true]]);
 	const proven = createMethod({
 		next: ({ part }) =>
 			part.state === "claimed" && !part.isChecked && proofs.get(part.claim) ? [{ kind: "check" }] : [],
