@@ -32,10 +32,10 @@ function summed(line: string): string {
 	return `${line} ${crc32(line).toString(16).padStart(8, "0")}`;
 }
 
-function chainOf(name: string, edr: string | undefined, blocks: readonly string[]): string {
+function chainOf(name: string, edr: string | undefined, blocks: readonly string[], hardfork = "Osaka"): string {
 	const folder = join(scratch, name);
 	mkdirSync(folder);
-	writeFileSync(join(folder, "genesis.json"), JSON.stringify({ ...GENESIS, edr }));
+	writeFileSync(join(folder, "genesis.json"), JSON.stringify({ ...GENESIS, edr, hardfork }));
 	writeFileSync(join(folder, "blocks.jsonl"), `${blocks.join("\n")}\n`);
 	return folder;
 }
@@ -72,6 +72,10 @@ test("blocks that this version makes otherwise: refused with the name of the one
 	await assert.rejects(repairEmbeddedChain(folder, nowMs()), refused);
 	assert.equal(readFileSync(join(folder, "blocks.jsonl"), "utf8"), before);
 	assert.equal(genesisOf(folder).edr, "0.19.0");
+	// Rules that this version has no longer (0.21.0 spells Osaka otherwise).
+	const gone = chainOf("gone", "0.19.0", BLOCKS, "Nagano");
+	for (const use of [open, (folder: string) => repairEmbeddedChain(folder, nowMs())])
+		await assert.rejects(use(gone), { code: "CHAIN_EVM_OTHER", message: /version 0\.19\.0 .*Nagano/ });
 	// The same blocks under this version's own name are a damaged journal.
 	const own = chainOf("own", edrVersion(), OTHERWISE);
 	await assert.rejects(open(own), { code: "CHAIN_JOURNAL" });

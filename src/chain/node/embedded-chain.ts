@@ -78,7 +78,7 @@ export async function repairEmbeddedChain(folder: string, nowMs: number) {
 			});
 		const journal = await openJournal(folder);
 		try {
-			const changed = await replay(folder, genesis, await createEdrProvider(genesis), journal.blocks);
+			const { fault: changed } = await remake(folder, genesis, journal.blocks);
 			// Nothing would be left, and the journal is not what is wrong.
 			if (changed?.kept === 0) throw damaged(changed, journal.blocks.length);
 			const ahead = firstAhead(journal.blocks.slice(0, changed?.kept), nowMs);
@@ -98,8 +98,8 @@ async function openLocked(options: EmbeddedOptions, lock: FolderLock) {
 	const journal = await openJournal(options.folder);
 	try {
 		await syncFolder(options.folder);
-		const evm = await createEdrProvider(genesis);
-		const fault = journal.fault ?? (await replay(options.folder, genesis, evm, journal.blocks));
+		if (journal.fault !== null) throw damaged(journal.fault, journal.blocks.length);
+		const { evm, fault } = await remake(options.folder, genesis, journal.blocks);
 		if (fault !== null) throw damaged(fault, journal.blocks.length);
 		const ahead = firstAhead(journal.blocks, options.nowMs());
 		if (ahead !== null)
@@ -115,17 +115,27 @@ async function openLocked(options: EmbeddedOptions, lock: FolderLock) {
 	}
 }
 
-/** As replayJournal; what a version of the EVM cannot make again is not the journal's fault. */
-async function replay(folder: string, { edr }: KeptGenesis, evm: Rpc, blocks: readonly JournalBlock[]) {
-	const [fault, installed] = [await replayJournal(evm, blocks), edrVersion()];
-	if (fault === null || edr === installed) return fault;
-	throw new AssayError(
-		"CHAIN_EVM_OTHER",
-		`version ${edr} of the EVM made the embedded chain, and version ${installed} does not make it again: ${fault.why}`,
-		{
-			hint: `npm install @nomicfoundation/edr@${edr} beside assay. Or move ${folder} away: the next start begins a new chain.`,
-		},
-	);
+/**
+ * The chain in an EVM, and where its blocks do not come out as they were. What a version of the EVM cannot make
+ * again is not the journal's fault.
+ */
+async function remake(folder: string, genesis: KeptGenesis, blocks: readonly JournalBlock[]) {
+	const installed = edrVersion();
+	const otherEvm = (why: string, cause?: unknown) =>
+		new AssayError(
+			"CHAIN_EVM_OTHER",
+			`version ${genesis.edr} of the EVM made the embedded chain, and version ${installed} does not make it again: ${why}`,
+			{
+				hint: `npm install @nomicfoundation/edr@${genesis.edr} beside assay. Or move ${folder} away: the next start begins a new chain.`,
+				cause,
+			},
+		);
+	const evm = await createEdrProvider(genesis).catch((error: Error) => {
+		throw error instanceof AssayError || genesis.edr === installed ? error : otherEvm(error.message, error);
+	});
+	const fault = await replayJournal(evm, blocks);
+	if (fault !== null && genesis.edr !== installed) throw otherEvm(fault.why);
+	return { evm, fault };
 }
 
 /** A clock may be a little slow. */
