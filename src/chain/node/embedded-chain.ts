@@ -116,8 +116,8 @@ async function openLocked(options: EmbeddedOptions, lock: FolderLock) {
 }
 
 /**
- * The chain in an EVM, and where its blocks do not come out as they were. What a version of the EVM cannot make
- * again is not the journal's fault.
+ * The chain in an EVM, and where its blocks do not come out as they were. What another version of the EVM
+ * cannot make again is not the journal's fault.
  */
 async function remake(folder: string, genesis: KeptGenesis, blocks: readonly JournalBlock[]) {
 	const installed = edrVersion();
