@@ -44,7 +44,7 @@ const SIZES = [1e4, 1e5, 1e6].filter((devices) => devices <= Number(values.most)
 /** Hosts whose answers are made, signed and stamped, and files that are checked. */
 const HOSTS_TIMED = 1000;
 const FILES_TIMED = 20;
-/** What an H200 proves (bench/results/h200-…-chase.json). */
+/** What an H200 proves (bench/results/h200-2026-11-17-probes-again.json). */
 const H200 = { opsPerS: 1.3e15, bytes: 143.6e9, freeBytes: 150e9 };
 
 const env = realEnvironment();

@@ -1,4 +1,4 @@
-// What this engine says of programs, for tests/both-checkers.test.ts, which compares it with the other
+// What this engine says of programs, for tests/work/both-checkers.test.ts, which compares it with the other
 // implementation.
 // Usage: work_verdicts SEED < records     A record: u32 length, little-endian, of what follows; u8 what; a
 //                                         program's bytes.

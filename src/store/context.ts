@@ -1,4 +1,4 @@
-// What every part of the store is made with. Internal: users see store.ts only.
+// What every part of the store is made with. Internal: users see open-store.ts only.
 import type { Database } from "./postgres/database.ts";
 
 export interface StoreContext {

@@ -1,5 +1,5 @@
-// The claim of a CLAIM frame, or an AssayError: without a claim there is no probe. protocol/claim-codec.ts
-// reads the hostile JSON; here is only what the start of a conversation asks beyond its shape.
+// The claim of a CLAIM frame, or an AssayError: without a claim there is no probe. claim-codec.ts of the
+// protocol reads the hostile JSON; here is only what the start of a conversation asks beyond its shape.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { parseClaim as decodeClaim } from "../../protocol/probe/claim-codec.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";

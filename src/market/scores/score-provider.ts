@@ -1,6 +1,6 @@
 // The score of one provider, with its explanation: GPUs × what else the host has × what its cards signed ×
 // rented × reliability × presence, all in ppm and exact integers. Pure: the time is an argument. Not here:
-// what reports of several validators make together (network-weights.ts).
+// what reports of several validators make together (weighted-median.ts).
 //
 // Why CPU, RAM and disk count in proportion to the GPUs (`hostParts: "carried"`) and are not added beside
 // them ("plain"): every provider of a host can show the whole CPU, one after the other. Added beside, a host

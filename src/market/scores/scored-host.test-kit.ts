@@ -122,7 +122,7 @@ export const SCORED = ["gemm.int8", "gemm.fp16", "fma.fp32", "fma.fp64", "memory
 
 /** The medians of three probes of a real host with an H200. */
 export function measuredH200(): Figure[] {
-	const file = new URL("../../../bench/results/h200-2026-11-15-probes.json", import.meta.url);
+	const file = new URL("../../../bench/results/h200-2026-11-17-probes-again.json", import.meta.url);
 	const { figures } = JSON.parse(readFileSync(file, "utf8")) as {
 		figures: { device: number; name: string; unit: string; median: number }[];
 	};

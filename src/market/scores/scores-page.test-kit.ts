@@ -159,7 +159,7 @@ ${parameters().join("\n")}
 
 ## Cards
 What a card that proves all of its data sheet is worth, and SN27's score. Only what was proven counts: kernels
-reach two thirds of the matrix peaks, and a real H200 (bench/results) is worth 0.43 of the 0.51 here.
+reach two thirds of the matrix peaks, and a real H200 (bench/results) is worth 0.44 of the 0.51 here.
 
 | card | device | SN27 |
 |---|---|---|

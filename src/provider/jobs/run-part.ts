@@ -1,7 +1,7 @@
 // Runs segments of a program in a folder, docs/jobs.md: one after the other on one session, a line in the
 // journal for each, the state saved every few. Killed at any moment, it goes on from the last saved state and
 // ends with the same claim: what it runs a second time must give the same bits. Not here: a whole workload
-// (run-job.ts), a part of a stranger's job (take-part.ts), how it is checked (src/validator/jobs/).
+// (run-job.ts), a part of a stranger's job (work-part.ts), how it is checked (src/validator/jobs/).
 import { loadTensor } from "../../engine/client/load-tensor.ts";
 import type {
 	MetricLine,

@@ -13,7 +13,7 @@ export interface ReadyCheck {
 	readonly check: () => Promise<string> | string;
 }
 
-/** Counting 10,000 providers takes tens of milliseconds (bench/store.ts): one count a second for all. */
+/** Counting 10,000 providers takes tens of milliseconds: one count a second for all. */
 const GLANCE_MS = 1000;
 
 export function networkHandlers(

@@ -1,5 +1,5 @@
 // A scene file, docs/render.md §1: JSON with a camera, materials, spheres, meshes and what lies around them.
-// Reads and refuses; what is left out gets its default. Not here: the files of meshes (read-mesh.ts), the
+// Reads and refuses; what is left out gets its default. Not here: the files of meshes (read-meshes.ts), the
 // grid (place-scene.ts).
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";

@@ -10,7 +10,7 @@ import { PROFILES, profilesNamed } from "./profiles.ts";
 import { type Objection, objectionsTo } from "./rules.ts";
 import { type ProvenVector, vectorOf } from "./vector.ts";
 
-/** As in protocol/verdict.ts, and contradicted: a machine of that name cannot have given these figures. */
+/** As in probe/verdict.ts, and contradicted: a machine of that name cannot have given these figures. */
 export type JudgedState = IdentityState | "contradicted";
 
 interface Ranked {

@@ -1,6 +1,6 @@
 // A circuit: checks as products of sums of wires (R1CS), recorded by running them once over wires. Every wire
 // but the inputs is a product, so that whoever has the inputs has them all. Not here: proofs of it
-// (groth16-key.ts, groth16-prove.ts).
+// (engine/src/zk/groth16/).
 import { mod } from "../../../protocol/maths/bn254.ts";
 import type { Field } from "../field.ts";
 
