@@ -4,7 +4,7 @@
 // chain is in simulate-jobs.ts.
 import { createHash } from "node:crypto";
 import gas from "../../contracts/gas.json" with { type: "json" };
-import { drawSeed, drawWindows, isAuditedByChance, listHash, recordDraw } from "../../src/market/jobs/draw.ts";
+import { drawFrom, drawSeed, drawWindows, isAuditedByChance, listHash } from "../../src/market/jobs/draw.ts";
 import { auditChancePpm, auditMicros, convictedShares, isTooFast } from "../../src/market/jobs/economics.ts";
 import { fittingHosts, type JobHost } from "../../src/market/jobs/fitting-hosts.ts";
 import * as rules from "../../src/market/jobs/job-rules.ts";
@@ -168,11 +168,8 @@ export class PaperJob {
 		const work = { peakBytes: 1e9, ops: this.ops * (this.cheat.parts ?? 1) * segments, bytes: 1 };
 		const list = fittingHosts(HOSTS, work, limits, PARAMS).map(({ provider }) => ({ provider, weightPpm: 1_000_000 }));
 		const of = { job: this.number, part: part.part, attempt: part.attempt + (role === 0 ? 1 : 0), role };
-		const fresh = {
-			secret: sha("secret", this.number),
-			block: sha("block", this.number, part.attempt, role, not.length, part.audits.length),
-		};
-		return [...recordDraw(of, list, fresh, count).drawn];
+		const block = sha("block", this.number, part.attempt, role, not.length, part.audits.length);
+		return drawFrom(list, drawSeed(of, listHash(list), sha("secret", this.number), block), count);
 	}
 
 	private task(part: number): PaperTask {

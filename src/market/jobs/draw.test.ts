@@ -1,5 +1,5 @@
-// Draws that anyone draws again: the same every time, by weight, without two of one; whatever a validator
-// changes afterwards is named.
+// Draws that anyone draws again: the same every time, by weight, without two of one. Changed ones are named
+// by audit-draws.ts.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
@@ -7,14 +7,13 @@ import { u32 } from "../../protocol/bytes/bytes.ts";
 import { tagged } from "../../protocol/hash/tagged-hash.ts";
 import {
 	type Candidate,
-	drawFault,
+	type DrawFor,
 	drawFrom,
 	drawSeed,
 	drawWindows,
 	isAuditedByChance,
 	listHash,
 	NO_BLOCK,
-	recordDraw,
 	secretCommitment,
 } from "./draw.ts";
 
@@ -28,22 +27,25 @@ const SECRET = hex(0xabc);
 const BLOCK = hex(0xb10c);
 const seedOf = (n: number) => tagged("assay/job-draw/1", u32(n));
 
+const drawnFor = (of: DrawFor, secret: string, block: string, count: number) =>
+	drawFrom(LIST, drawSeed(of, listHash(LIST), secret, block), count);
+
 test("a draw is the same for everybody, and another for another part, attempt, role, block or secret", () => {
-	const record = recordDraw(FOR, LIST, { secret: SECRET, block: BLOCK }, 3);
-	assert.deepEqual(record, recordDraw(FOR, LIST, { secret: SECRET, block: BLOCK }, 3));
-	assert.equal(new Set(record.drawn).size, 3);
+	const drawn = drawnFor(FOR, SECRET, BLOCK, 3);
+	assert.deepEqual(drawn, drawnFor(FOR, SECRET, BLOCK, 3));
+	assert.equal(new Set(drawn).size, 3);
 	const others = [
-		recordDraw({ ...FOR, part: 4 }, LIST, { secret: SECRET, block: BLOCK }, 12),
-		recordDraw({ ...FOR, attempt: 2 }, LIST, { secret: SECRET, block: BLOCK }, 12),
-		recordDraw({ ...FOR, role: 1 }, LIST, { secret: SECRET, block: BLOCK }, 12),
-		recordDraw({ ...FOR, job: hex(78) }, LIST, { secret: SECRET, block: BLOCK }, 12),
-		recordDraw(FOR, LIST, { secret: hex(1), block: BLOCK }, 12),
-		recordDraw(FOR, LIST, { secret: SECRET, block: NO_BLOCK }, 12),
-		recordDraw(FOR, LIST, { secret: SECRET, block: BLOCK }, 12),
+		drawnFor({ ...FOR, part: 4 }, SECRET, BLOCK, 12),
+		drawnFor({ ...FOR, attempt: 2 }, SECRET, BLOCK, 12),
+		drawnFor({ ...FOR, role: 1 }, SECRET, BLOCK, 12),
+		drawnFor({ ...FOR, job: hex(78) }, SECRET, BLOCK, 12),
+		drawnFor(FOR, hex(1), BLOCK, 12),
+		drawnFor(FOR, SECRET, NO_BLOCK, 12),
+		drawnFor(FOR, SECRET, BLOCK, 12),
 	];
-	assert.equal(new Set(others.map(({ drawn }) => drawn.join())).size, others.length);
+	assert.equal(new Set(others.map((one) => one.join())).size, others.length);
 	assert.deepEqual(
-		[...others[0]!.drawn].sort(),
+		[...others[0]!].sort(),
 		LIST.map(({ provider }) => provider),
 	);
 	assert.deepEqual(drawFrom([], seedOf(1), 2), []);
@@ -120,38 +122,8 @@ test("the smallest weights too: each of two is drawn first by some seed, and non
 	assert.equal(first.size, 2);
 });
 
-test("a list is of names and weights, each name once: any other is the validator's fault", () => {
-	const [one] = LIST;
-	const said = { secretCommitment: secretCommitment(SECRET), block: BLOCK };
-	const faultOf = (list: readonly Candidate[]) => {
-		const record = recordDraw(FOR, list, { secret: SECRET, block: BLOCK }, 1);
-		return drawFault(record, { ...said, listHash: record.listHash });
-	};
-	assert.equal(faultOf([{ ...one!, weightPpm: 1 }]), null);
-	assert.equal(faultOf([{ ...one!, weightPpm: 2 ** 31 }]), "list");
-	assert.equal(faultOf([one!, one!]), "list", "twice is two chances");
+test("a list is of names: what is none has no hash", () => {
 	assert.throws(() => listHash([{ provider: "ab", weightPpm: 1 }]), RangeError);
-});
-
-test("a validator that changes list, secret, block or choice afterwards is named by what it changed", () => {
-	const record = recordDraw(FOR, LIST, { secret: SECRET, block: BLOCK }, 2);
-	const said = { listHash: record.listHash, secretCommitment: secretCommitment(SECRET), block: BLOCK };
-	assert.equal(drawFault(record, said), null);
-	const shorter = LIST.filter(({ provider }) => provider !== record.drawn[0]);
-	assert.equal(drawFault(recordDraw(FOR, shorter, { secret: SECRET, block: BLOCK }, 2), said), "list");
-	assert.equal(drawFault({ ...record, list: shorter }, said), "list");
-	const heavier = LIST.map((one, i) => (i === 0 ? { ...one, weightPpm: 1_200_000 } : one));
-	assert.equal(drawFault({ ...record, list: heavier }, said), "list");
-	assert.equal(drawFault({ ...record, list: [LIST[1]!, LIST[0]!, ...LIST.slice(2)] }, said), "list");
-	assert.equal(drawFault({ ...record, list: [LIST[0]!, ...LIST] }, said), "list");
-	assert.equal(drawFault(recordDraw(FOR, LIST, { secret: hex(5), block: BLOCK }, 2), said), "secret");
-	assert.equal(drawFault(recordDraw(FOR, LIST, { secret: SECRET, block: hex(5) }, 2), said), "block");
-	assert.equal(drawFault({ ...record, drawn: [record.drawn[1]!, record.drawn[0]!] }, said), "drawn");
-	assert.equal(drawFault({ ...record, drawn: [record.drawn[0]!, hex(99)] }, said), "drawn");
-	assert.equal(drawFault({ ...record, for: { ...FOR, attempt: 2 } }, said), "drawn");
-	assert.equal(drawFault({ ...record, secret: "no hex" }, said), "list");
-	// A draw of more than there are.
-	assert.equal(drawFault({ ...record, drawn: [...LIST, LIST[0]!].map(({ provider }) => provider) }, said), "drawn");
 });
 
 test("windows: the first and the last always, others without two of one, the last one never of one segment", () => {

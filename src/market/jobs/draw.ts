@@ -25,17 +25,6 @@ export interface DrawFor {
 	readonly role: 0 | 1 | 2;
 }
 
-/** All that a stranger needs to draw again. Hashes are 64 hex digits. */
-export interface DrawRecord {
-	readonly for: DrawFor;
-	readonly list: readonly Candidate[];
-	readonly listHash: string;
-	/** Of an epoch; told after it. */
-	readonly secret: string;
-	readonly block: string;
-	readonly drawn: readonly string[];
-}
-
 export const NO_BLOCK = "0".repeat(64);
 
 const bytes32 = (hex: string): Uint8Array => {
@@ -46,17 +35,6 @@ const bytes32 = (hex: string): Uint8Array => {
 
 /** What a validator publishes before the epoch whose draws it decides. */
 export const secretCommitment = (secret: string): string => bytesToHex(tagged("assay/job-secret/1", bytes32(secret)));
-
-/** Ascending by name, each once, each with a weight. */
-function isProper(list: readonly Candidate[]): boolean {
-	return list.every(
-		({ provider, weightPpm }, i) =>
-			Number.isSafeInteger(weightPpm) &&
-			weightPpm >= 1 &&
-			weightPpm < 2 ** 31 &&
-			(i === 0 || list[i - 1]!.provider < provider),
-	);
-}
 
 export function listHash(list: readonly Candidate[]): string {
 	// Lists have thousands, and each job has two.
@@ -97,45 +75,6 @@ export function drawFrom(list: readonly Candidate[], seed: Uint8Array, count: nu
 		weights[i] = 0;
 	}
 	return drawn;
-}
-
-export function recordDraw(
-	of: DrawFor,
-	list: readonly Candidate[],
-	{ secret, block }: Pick<DrawRecord, "secret" | "block">,
-	count: number,
-): DrawRecord {
-	const hash = listHash(list);
-	return {
-		for: of,
-		list,
-		listHash: hash,
-		secret,
-		block,
-		drawn: drawFrom(list, drawSeed(of, hash, secret, block), count),
-	};
-}
-
-/**
- * What was said before: the list's hash when the draw was announced, the commitment to the secret before the
- * epoch, the block's hash by the chain.
- */
-export interface DrawSaid {
-	readonly listHash: string;
-	readonly secretCommitment: string;
-	readonly block: string;
-}
-
-/** Null when the draw is as it must be; else what its validator changed. */
-export function drawFault(record: DrawRecord, said: DrawSaid): "list" | "secret" | "block" | "drawn" | null {
-	const { list, secret, block, drawn } = record;
-	const names = [record.for.job, secret, block, record.listHash, ...drawn, ...list.map(({ provider }) => provider)];
-	if (names.some((hex) => hexToBytes(hex, 32) === null) || !isProper(list)) return "list";
-	if (listHash(list) !== said.listHash || record.listHash !== said.listHash) return "list";
-	if (secretCommitment(secret) !== said.secretCommitment) return "secret";
-	if (block !== said.block) return "block";
-	const right = drawFrom(list, drawSeed(record.for, record.listHash, secret, block), drawn.length);
-	return right.length === drawn.length && right.every((one, i) => one === drawn[i]) ? null : "drawn";
 }
 
 /** Whether a claim is one of those that are run again by chance. The turn is one that no window has. */
