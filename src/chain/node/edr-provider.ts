@@ -13,7 +13,7 @@ export interface Genesis {
 	readonly timestamp: number;
 	/** The only account with a balance, in lower-case hex with 0x. */
 	readonly treasurer: string;
-	/** The rules of the EVM; absent: those of the first chains. */
+	/** The rules of the EVM; Prague unless named. A kept chain names its own. */
 	readonly hardfork?: "Prague" | "Osaka";
 }
 
