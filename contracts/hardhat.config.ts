@@ -60,7 +60,7 @@ export default defineConfig({
 	test: {
 		solidity: {
 			fsPermissions: {
-				readFile: ["attestations", "chain", "judge", "readers", "receipts", "zk", "zk-run"].map(
+				readFile: ["attestations", "chain", "judge", "readers", "receipts", "zk"].map(
 					(name) => `contracts/vectors/${name}.json`,
 				),
 			},

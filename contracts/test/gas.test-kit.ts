@@ -160,26 +160,7 @@ const ACTS = {
 		"zkTreePost",
 		"zkTreeProveLeaf",
 	],
-	runs: [
-		"zkRun",
-		"zkRun16",
-		"zkRun16Calldata",
-		"zkRunCalldata",
-		"zkRunFixed",
-		"zkRunForm",
-		"zkRunFurther",
-		"zkRunInputs",
-		"zkRunKey",
-		"zkRunList",
-		"zkRunOpening",
-		"zkRunPairing",
-		"zkRunPlan",
-		"zkRunPoints",
-		"zkRunRest",
-		"zkRunStatements",
-	],
-	zkRuns: ["zkRunSmall2", "zkRunSmall2Calldata"],
-	zk: ["zkCalldata11", "zkOpen", "zkRegister11", "zkSubmit", "zkSubmit11"],
+	zk: ["zkHold", "zkHold11", "zkHold11Calldata", "zkRegister11"],
 } as const;
 type Part = keyof typeof ACTS;
 

@@ -16,7 +16,7 @@ function sourceOf(path: string): string {
 	const source = readFileSync(new URL(path, SOURCES), "utf8");
 	return source
 		.replaceAll(/!= claim\) revert \w+False\(\);/g, "!= claim) {}")
-		.replaceAll(/\) revert (Opening|Run|Bare)False\(\);/g, ") {}");
+		.replaceAll(/\) revert (Opening|Bare)False\(\);/g, ") {}");
 }
 
 /** A statement of a verifier, and the part to which it and all that it calls belong. */
@@ -85,15 +85,15 @@ export interface Step {
 }
 
 /**
- * Gas of the verifier's own code, precompiles included, by part. One statement follows another: the compiler
- * lets pieces of code that are the same stand once, as if they were of the last that has them.
+ * Gas of the code that a transaction calls, precompiles included, by part. One statement follows another: the
+ * compiler lets pieces of code that are the same stand once, as if they were of the last that has them.
  */
 export function byPart(
 	steps: readonly Step[],
 	statementAt: ReadonlyMap<number, number>,
 	parts: readonly GasPart[],
 ): Map<string, number> {
-	const own = steps.filter(({ depth }) => depth === 2);
+	const own = steps.filter(({ depth }) => depth === 1);
 	const sums = new Map<string, number>();
 	let statement = -1;
 	for (const [i, { pc, gas }] of own.entries()) {

@@ -3,13 +3,13 @@
 // where a sum is false: all else is the same. What proofs of small plans cost, which are true, is zk.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { encodeDeployData, encodeFunctionData, type Hex, keccak256, zeroAddress } from "viem";
-import { zkPlansCode, zkTrainingCode } from "../../src/chain/abi/creation-code.ts";
+import { encodeDeployData, encodeFunctionData, type Hex, keccak256 } from "viem";
+import { zkPlansCode } from "../../src/chain/abi/creation-code.ts";
 import { zkPlansAbi } from "../../src/chain/abi/zk-plans-abi.ts";
-import { zkTrainingAbi } from "../../src/chain/abi/zk-training-abi.ts";
 import { zkVerifierAbi } from "../../src/chain/abi/zk-verifier-abi.ts";
+import { toHex } from "../../src/protocol/chain/hex.ts";
 import { proofSizes } from "../../src/verify/zk/verify-segment.ts";
-import { planWords } from "../../src/work/plan/compile-plan.ts";
+import { planHash, planWords } from "../../src/work/plan/compile-plan.ts";
 import { calldataGas, checkGas } from "./gas.test-kit.ts";
 import {
 	byPart,
@@ -18,7 +18,6 @@ import {
 	type GasPart,
 	largePlan,
 	openGasChain,
-	SENDER,
 	send,
 	traced,
 } from "./zk-gas.test-kit.ts";
@@ -41,8 +40,8 @@ const PARTS: readonly GasPart[] = [
 	["Opening.mustOpen(claim", "Opening"],
 ];
 
-/** Opens a run of such a plan, and submits what has a proof's form. */
-async function submitted(sizes: readonly number[], rows: number, verifierCode: Hex) {
+/** Registers such a plan, and has what has a proof's form verified by a transaction of its own. */
+async function verified(sizes: readonly number[], rows: number, verifierCode: Hex) {
 	const rpc = await openGasChain();
 	const plan = largePlan(sizes, rows);
 	const { at: plans } = await send(rpc, null, zkPlansCode);
@@ -52,46 +51,33 @@ async function submitted(sizes: readonly number[], rows: number, verifierCode: H
 		null,
 		encodeDeployData({ abi: zkVerifierAbi, bytecode: verifierCode, args: powers }),
 	);
-	const { at: training } = await send(
-		rpc,
-		null,
-		encodeDeployData({ abi: zkTrainingAbi, bytecode: zkTrainingCode, args: [verifier, zeroAddress, plans] }),
-	);
 	const words: Hex = `0x${Buffer.from(planWords(plan)).toString("hex")}`;
 	await send(rpc, plans, encodeFunctionData({ abi: zkPlansAbi, functionName: "register", args: [words] }));
 	const draw = drawBytes();
 	const told = plan.groups.slice(0, 4).map(({ chunks }) => draw.points(chunks));
 	const hash = (text: string) => keccak256(`0x${text}`);
-	const ends = { firstStep: 0n, endStep: 64n };
-	const run = {
-		...{
-			...{ salt: hash("01"), prover: SENDER },
-			plan: hash(Buffer.from("assay/zk/plan/1").toString("hex") + words.slice(2)),
-			...{ key: NO_ID, seed: hash("02") },
-		},
-		...{ features: hash("03"), labels: hash("04"), featurePoints: hash(told[0]!), labelPoints: hash(told[1]!) },
-		...{ state: hash("05"), points: hash(told[2]!), ...ends },
+	const statement = {
+		...{ job: BigInt(hash("01")), seed: hash("02"), firstStep: 0n },
+		...{ features: hash("03"), labels: hash("04"), stateBefore: hash("05"), stateAfter: hash("06") },
 	};
-	await send(rpc, training, encodeFunctionData({ abi: zkTrainingAbi, functionName: "open", args: [run] }));
 	const { points, scalars } = proofSizes(plan);
 	const opening = `${draw.points(1)}${draw.scalars(3)}${draw.points(2)}`;
 	const proof: Hex = `0x${draw.points(points)}${draw.scalars(scalars)}${opening}`;
-	const head = { nextStep: 0n, state: run.state, points: run.points };
-	const args = [run, head, hash("06"), `0x${told.join("")}`, proof] as const;
-	const data = encodeFunctionData({ abi: zkTrainingAbi, functionName: "submit", args });
-	const { gas, hash: transaction } = await send(rpc, training, data);
+	const args = [toHex(planHash(plan)), statement, `0x${told.join("")}`, proof] as const;
+	const data = encodeFunctionData({ abi: zkVerifierAbi, functionName: "mustHold", args });
+	const { gas, hash: transaction } = await send(rpc, verifier, data);
 	return { gas, calldata: calldataGas(data), structLogs: await traced(rpc, transaction) };
 }
 
 test("a segment of eleven links of 1,024, with 32 steps, takes less than 0.8 M gas, calldata included", async () => {
 	const { code, statementAt } = compiledFor(MAIN, PARTS);
-	const { gas, calldata, structLogs } = await submitted(new Array<number>(12).fill(1024), 2 ** 14, code);
+	const { gas, calldata, structLogs } = await verified(new Array<number>(12).fill(1024), 2 ** 14, code);
 	const parts = byPart(structLogs, statementAt, PARTS);
 	const sum = [...parts.values()].reduce((all, one) => all + one, 0);
 	const names = [...new Set(PARTS.map(([, part]) => part))];
-	// Transaction, storage and calls; and what of the verifier belongs to no part.
+	// The transaction; and what of the verifier belongs to no part.
 	const rest = gas - calldata - sum + (parts.get("Rest") ?? 0);
-	const digits = await submitted([784, ...new Array<number>(10).fill(1024), 10], 2 ** 13, code);
+	const digits = await verified([784, ...new Array<number>(10).fill(1024), 10], 2 ** 13, code);
 	checkGas("segments", {
 		...Object.fromEntries(names.map((part) => [`zkSegment${part}`, parts.get(part) ?? 0])),
 		...{ zkSegment: gas, zkSegmentCalldata: calldata, zkSegmentRest: rest, zkSegmentDigits: digits.gas },

@@ -6,7 +6,6 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { PrivateKeyAccount } from "viem/accounts";
 import { callOf, read } from "../../src/chain/contracts/contracts.ts";
-import { IGNITION } from "../../src/chain/contracts/deploy-zk.ts";
 import {
 	bookOf,
 	closeGameCall,
@@ -123,7 +122,7 @@ before(async () => {
 	const { xi, xr, yi, yr } = devTau();
 	const root = toHex(powersTree.root);
 	const ids = [{ bits: CHUNK_BITS, id: NO_ID, root }];
-	network = await openTestNetwork(1, { tau: [xi, xr, yi, yr], ids, ceremony: IGNITION.ceremony });
+	network = await openTestNetwork(1, { tau: [xi, xr, yi, yr], ids });
 	engine = await startProver();
 	const { contracts, send, provider, treasurer } = network;
 	[validator, customer, worker] = [network.validators[0]!, treasurer, provider];

@@ -40,7 +40,7 @@ export function heldCall(statement: SegmentStatement, proof: Uint8Array, more = 
 }
 
 /** Commitments of the statement, in the order of their groups. */
-export const pointsOf = ({ featurePoints, labelPoints, pointsBefore, pointsAfter }: SegmentStatement): Hex =>
+const pointsOf = ({ featurePoints, labelPoints, pointsBefore, pointsAfter }: SegmentStatement): Hex =>
 	`0x${[featurePoints, labelPoints, pointsBefore, pointsAfter].flat().join("")}`;
 
 interface ZkRow {

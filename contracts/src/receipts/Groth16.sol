@@ -51,7 +51,7 @@ library Groth16 {
     }
 
     /// A, B and C are points, but for what only the precompile sees of B.
-    function mustHaveForm(uint256[8] memory proof) internal pure {
+    function mustHaveForm(uint256[8] memory proof) private pure {
         for (uint256 i = 0; i < 8; i++) {
             if (proof[i] >= P) revert NumberTooLarge(proof[i]);
         }
@@ -72,7 +72,7 @@ library Groth16 {
     }
 
     /// The point for 1 and each input's point as often as the input says.
-    function sumOf(bytes memory key, uint256[] memory inputs) internal view returns (uint256, uint256) {
+    function sumOf(bytes memory key, uint256[] memory inputs) private view returns (uint256, uint256) {
         // The sum so far, and what comes to it.
         uint256[4] memory both;
         (both[0], both[1]) = (word(key, 14), word(key, 15));

@@ -92,28 +92,6 @@ library Bn254 {
         if (!isDone) revert PrecompileFailed();
     }
 
-    /// As `gather`, each so often times a factor.
-    function gatherTimes(uint256 from, uint256 scalars, uint256 count, uint256 factor) internal view {
-        bool isDone;
-        assembly ("memory-safe") {
-            let r := R
-            // What the precompiles gave: 64 bytes each time, and nothing where one failed.
-            let given := shl(7, count)
-            for { count := add(from, shl(6, count)) } lt(from, count) { from := add(from, 0x40) } {
-                calldatacopy(TERM, from, 0x40)
-                mstore(TERM_TIMES, mulmod(mload(scalars), factor, r))
-                pop(staticcall(gas(), MUL, TERM, 0x60, TERM, 0x40))
-                given := sub(given, returndatasize())
-                // The term stands right behind the sum.
-                pop(staticcall(gas(), ADD, POINT, 0x80, POINT, 0x40))
-                given := sub(given, returndatasize())
-                scalars := add(scalars, 0x20)
-            }
-            isDone := iszero(given)
-        }
-        if (!isDone) revert PrecompileFailed();
-    }
-
     /// So often the group's generator.
     function gatherOne(uint256 scalar) internal view {
         bool isDone;
@@ -177,23 +155,6 @@ library Bn254 {
             result := mload(0x00)
         }
         if (!isDone) revert PrecompileFailed();
-    }
-
-    /// Whether four words of the calldata are a point of the second group, not the one at infinity: all that
-    /// the precompile can fail for.
-    function isSecond(uint256 from) internal view returns (bool isPoint) {
-        // A pairing of one pair takes 79,000 (EIP-1108), and a call has 63/64 of what is left. With less, its
-        // failure says nothing.
-        if (gasleft() < 90_000) revert PrecompileFailed();
-        assembly ("memory-safe") {
-            let free := mload(0x40)
-            mstore(free, 1)
-            mstore(add(free, 0x20), 2)
-            calldatacopy(add(free, 0x40), from, 0x80)
-            isPoint := staticcall(gas(), PAIRING, free, 0xc0, 0x00, 0x20)
-            // Of the generator and infinity it is 1, of no other point.
-            isPoint := and(isPoint, and(eq(returndatasize(), 0x20), iszero(mload(0x00))))
-        }
     }
 
     /// Whether e(left, 1) = e(right, tau), 1 being the generator of the second group.

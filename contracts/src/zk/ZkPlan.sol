@@ -579,13 +579,4 @@ library ZkPlan {
             mstore(0x40, mload(P_FREE))
         }
     }
-
-    /// Only what stands before its lists.
-    function loadHead(address account) internal view {
-        if (account.code.length == 0) revert PlanUnknown();
-        assembly ("memory-safe") {
-            extcodecopy(account, PLAN, 1, sub(P_LISTS, PLAN))
-            mstore(0x40, P_LISTS)
-        }
-    }
 }

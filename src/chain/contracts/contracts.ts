@@ -32,10 +32,7 @@ import { twinPostsAbi } from "../abi/twin-posts-abi.ts";
 import { weightJudgeAbi } from "../abi/weight-judge-abi.ts";
 import { wireJudgeAbi } from "../abi/wire-judge-abi.ts";
 import { zkJobsAbi } from "../abi/zk-jobs-abi.ts";
-import { zkKeysAbi } from "../abi/zk-keys-abi.ts";
 import { zkPlansAbi } from "../abi/zk-plans-abi.ts";
-import { zkRunVerifierAbi } from "../abi/zk-run-verifier-abi.ts";
-import { zkTrainingAbi } from "../abi/zk-training-abi.ts";
 import { zkVerifierAbi } from "../abi/zk-verifier-abi.ts";
 import type { ChainClient } from "../node/chain-client.ts";
 import { RpcRefusal } from "../node/rpc.ts";
@@ -57,9 +54,6 @@ export interface ContractAddresses {
 	readonly attestations: Hex;
 	readonly zkPlans: Hex;
 	readonly zkVerifier: Hex;
-	readonly zkKeys: Hex;
-	readonly zkRunVerifier: Hex;
-	readonly zkTraining: Hex;
 	readonly twinJudge: Hex;
 	readonly twinPosts: Hex;
 	readonly zkJobs: Hex;
@@ -124,9 +118,6 @@ const ABIS = {
 	attestations: attestationsAbi,
 	zkPlans: zkPlansAbi,
 	zkVerifier: zkVerifierAbi,
-	zkKeys: zkKeysAbi,
-	zkRunVerifier: zkRunVerifierAbi,
-	zkTraining: zkTrainingAbi,
 	twinJudge: twinJudgeAbi,
 	twinPosts: twinPostsAbi,
 	zkJobs: zkJobsAbi,

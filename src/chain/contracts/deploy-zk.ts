@@ -4,17 +4,13 @@
 // (deploy.ts).
 import { encodeDeployData, type Hex } from "viem";
 import { DEV_ROOTS, DEV_TAU_G2 } from "../../protocol/maths/dev-powers.ts";
-import { DEV_CEREMONY, HERMEZ_CEREMONY } from "../../protocol/maths/hermez.ts";
 import { IGNITION_IDS, IGNITION_TAU } from "../../protocol/maths/ignition.ts";
 import { twinPostsAbi } from "../abi/twin-posts-abi.ts";
 import { weightJudgeAbi } from "../abi/weight-judge-abi.ts";
-import { zkKeysAbi } from "../abi/zk-keys-abi.ts";
-import { zkRunVerifierAbi } from "../abi/zk-run-verifier-abi.ts";
-import { zkTrainingAbi } from "../abi/zk-training-abi.ts";
 import { zkVerifierAbi } from "../abi/zk-verifier-abi.ts";
 
 /** How many contracts `deployZk` makes. */
-export const ZK_CONTRACTS = 8n;
+export const ZK_CONTRACTS = 5n;
 
 /** Clocks and coins of trees of points, docs/zk.md §12. */
 export interface TwinParams {
@@ -30,8 +26,6 @@ export interface ZkPowers {
 	readonly tau: readonly [bigint, bigint, bigint, bigint];
 	/** Of the first 2^bits powers: how statements name them, and the root of the tree over them. */
 	readonly ids: readonly { readonly bits: number; readonly id: Hex; readonly root: Hex }[];
-	/** alpha and beta of the keys that are taken: six words. */
-	readonly ceremony: Hex;
 }
 
 const HOUR = 3600;
@@ -53,7 +47,6 @@ export const TRIAL_TWINS: TwinParams = { windowSeconds: 20, answerSeconds: 60, r
 export const IGNITION: ZkPowers = {
 	tau: IGNITION_TAU,
 	ids: [...IGNITION_IDS].map(([count, id]) => ({ bits: Math.log2(count), id: `0x${id}`, root: `0x${id}` })),
-	ceremony: `0x${HERMEZ_CEREMONY.join("")}`,
 };
 
 /** Of a known τ. They have no id: zeros stand for it in a statement. */
@@ -64,12 +57,11 @@ export const TRIAL_POWERS: ZkPowers = {
 		id: `0x${"00".repeat(32)}`,
 		root: `0x${root}`,
 	})),
-	ceremony: `0x${DEV_CEREMONY.join("")}`,
 };
 
 export async function deployZk(
 	put: (data: Hex) => Promise<{ readonly address: Hex }>,
-	{ tau: [xi, xr, yi, yr], ids, ceremony }: ZkPowers,
+	{ tau: [xi, xr, yi, yr], ids }: ZkPowers,
 	twins: TwinParams,
 ) {
 	const code = await import("../abi/creation-code.ts");
@@ -79,21 +71,6 @@ export async function deployZk(
 		encodeDeployData({
 			...{ abi: zkVerifierAbi, bytecode: code.zkVerifierCode },
 			args: [zkPlans, { xi, xr, yi, yr }, bits, ids.map(({ id }) => id)],
-		}),
-	);
-	const { address: zkKeys } = await put(
-		encodeDeployData({ abi: zkKeysAbi, bytecode: code.zkKeysCode, args: [ceremony] }),
-	);
-	const { address: zkRunVerifier } = await put(
-		encodeDeployData({
-			...{ abi: zkRunVerifierAbi, bytecode: code.zkRunVerifierCode },
-			args: [zkPlans, zkKeys, { xi, xr, yi, yr }, bits, ids.map(({ id }) => id)],
-		}),
-	);
-	const { address: zkTraining } = await put(
-		encodeDeployData({
-			...{ abi: zkTrainingAbi, bytecode: code.zkTrainingCode },
-			args: [zkVerifier, zkRunVerifier, zkPlans],
 		}),
 	);
 	const { address: twinJudge } = await put(code.twinJudgeCode);
@@ -109,5 +86,5 @@ export async function deployZk(
 			args: [{ xi, xr, yi, yr }, bits, ids.map(({ id }) => id)],
 		}),
 	);
-	return { zkPlans, zkVerifier, zkKeys, zkRunVerifier, zkTraining, twinJudge, twinPosts, weightJudge };
+	return { zkPlans, zkVerifier, twinJudge, twinPosts, weightJudge };
 }

@@ -196,7 +196,7 @@ function areDivided(first: ProvingKey, key: ProvingKey, hash: Uint8Array): boole
 	]);
 }
 
-/** As verifyGroth16 and ZkKeys take it: words of 64 hex digits. */
+/** As verifyGroth16 takes it: words of 64 hex digits. */
 export const verifyingWords = ({ alpha1, beta2, delta2, inputs }: ProvingKey): string[] =>
 	bytesToHex(concatBytes(g1Bytes(alpha1), ...[beta2, G2_ONE, delta2].map(g2Bytes), ...inputs.map(g1Bytes))).match(
 		/.{64}/g,

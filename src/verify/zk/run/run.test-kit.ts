@@ -74,10 +74,7 @@ export function wiresOf(
 }
 
 /** A run, wrapped. */
-export function wrappedRun(
-	circuit: ReturnType<typeof wrapCircuit>,
-	{ statements, proof }: ReturnType<typeof provenRun>,
-) {
+function wrappedRun(circuit: ReturnType<typeof wrapCircuit>, { statements, proof }: ReturnType<typeof provenRun>) {
 	const read = readRun(PLAN, statements, proof) as ReadRun;
 	const { claimed, inputs, values } = wiresOf(circuit, statements, read);
 	const { key, proof: groth16 } = provenBySecrets(circuit, SECRETS, values, [107n, 108n]);

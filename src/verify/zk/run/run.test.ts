@@ -195,6 +195,17 @@ test("whatever is changed of a wrapped run, it is refused", () => {
 		assert.equal(more(at), "PROOF_CLAIMS");
 		assert.equal(placed(at, bytesOf(R)), "PROOF_FORM");
 	}
+	// Groth16's B on no curve; A, B and C at infinity; A for C, C for A.
+	assert.equal(more(groth16 + 64), "PROOF_FORM");
+	assert.equal(more(groth16 + 192), "PROOF_FORM");
+	for (const [at, size] of [
+		[0, 64],
+		[64, 128],
+		[192, 64],
+	] as const)
+		assert.equal(placed(groth16 + at, new Uint8Array(size)), "PROOF_FORM");
+	assert.equal(placed(groth16, whole.subarray(groth16 + 192, groth16 + 256)), "PROOF_CLAIMS");
+	assert.equal(placed(groth16 + 192, whole.subarray(groth16, groth16 + 64)), "PROOF_CLAIMS");
 	// The mask's for S, the point at infinity.
 	assert.equal(placed(cross, whole.subarray(mask, cross)), "PROOF_CLAIMS");
 	assert.equal(placed(cross, new Uint8Array(64)), "PROOF_CLAIMS");
@@ -213,4 +224,54 @@ test("whatever is changed of a wrapped run, it is refused", () => {
 		...WRAPPED.key.slice(18),
 	];
 	assert.equal(wrapped({ key: other }), "PROOF_CLAIMS");
+});
+
+test("each part of a wrapped run's statements, changed alone, is refused", () => {
+	const { statements } = WRAPPED;
+	const [first, second] = statements as [SegmentStatement, SegmentStatement];
+	const both = (change: Partial<SegmentStatement>) => statements.map((one) => ({ ...one, ...change }));
+	const later = (steps: number) => statements.map((one) => ({ ...one, firstStep: one.firstStep + steps }));
+	const other = first.pointsAfter.map(() => first.pointsBefore[0]!);
+	const cases: readonly (readonly [string, readonly SegmentStatement[]])[] = [
+		["the chain", both({ chainId: "6" })],
+		["the job", both({ job: "7" })],
+		["the seed", both({ seed: "0a".repeat(32) })],
+		["features", both({ features: "12".repeat(32) })],
+		["labels", both({ labels: "12".repeat(32) })],
+		["the first step", later(2)],
+		["commitments to features", both({ featurePoints: first.labelPoints })],
+		["commitments to labels", both({ labelPoints: first.featurePoints })],
+		["the state before", [{ ...first, stateBefore: "09".repeat(32) }, second]],
+		[
+			"the state between",
+			[
+				{ ...first, stateAfter: "09".repeat(32) },
+				{ ...second, stateBefore: "09".repeat(32) },
+			],
+		],
+		["weights before", [{ ...first, pointsBefore: second.pointsAfter }, second]],
+		[
+			"weights between",
+			[
+				{ ...first, pointsAfter: other },
+				{ ...second, pointsBefore: other },
+			],
+		],
+		["weights after", [first, { ...second, pointsAfter: first.pointsAfter }]],
+	];
+	for (const [name, said] of cases) assert.equal(wrapped({ statements: said }), "PROOF_CLAIMS", name);
+	// Between two segments, and after the last epoch.
+	for (const steps of [1, 28]) assert.equal(wrapped({ statements: later(steps) }), "PROOF_STATEMENT");
+	assert.equal(wrapped({ statements: both({ labelPoints: [`${"00".repeat(63)}01`] }) }), "PROOF_FORM");
+});
+
+test("one change anywhere of a wrapped run: never valid, never an exception", () => {
+	const whole = hexToBytes(WRAPPED.proof)!;
+	const draw = numbers(`wrapped ${seed}`);
+	for (let i = 0; i < scaled(20); i++) {
+		const proof = Uint8Array.from(whole);
+		const [at, bit] = [draw(proof.length), draw(8)];
+		proof[at]! ^= 1 << bit;
+		assert.notEqual(wrapped({ proof }), "valid", `bit ${bit} of byte ${at}`);
+	}
 });

@@ -1,5 +1,5 @@
-// The verifier's part of a wrapped run's key, docs/zk.md §13: what can be checked of it, and the hash by
-// which contracts name it. The twin of contracts/src/zk/runs/ZkKeys.sol.
+// The verifier's part of a wrapped run's key, docs/zk.md §13: what can be checked of it, and the hash that
+// names it.
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import { bytesOf, G2_ONE, g1Of, g2Of } from "../../../protocol/maths/bn254.ts";
@@ -50,7 +50,7 @@ export interface BoundKey {
 	readonly words: readonly string[];
 }
 
-/** As ZkKeys names it: 64 hex digits. */
+/** By which a key is named: keccak256, 64 hex digits. */
 export const wrapKeyHash = ({ plan, segments, words }: BoundKey): string =>
 	bytesToHex(
 		keccak(
