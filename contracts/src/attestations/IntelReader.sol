@@ -68,7 +68,7 @@ contract IntelReader {
                 place = addModules(info, all, place);
                 seen = once(all, place, seen, 8);
             } else if (name == "tcbLevels") {
-                (info.levels, place) = levels(all, place);
+                (info.levels, place) = levels(all, place, 0, readTcb);
                 seen = once(all, place, seen, 9);
             } else {
                 place = all.skip(place);
@@ -252,29 +252,63 @@ contract IntelReader {
         }
     }
 
+    /// Levels with one number are read as the last two words of a platform's.
     function svnLevels(bytes memory all, uint256 place) private pure returns (IAttestations.SvnLevel[] memory found, uint256) {
-        uint256[] memory pointers = new uint256[](MOST);
-        uint256 count;
-        bool isMore;
-        (isMore, place) = all.enter(place, "[", "]");
-        while (isMore) {
-            if (count == MOST) all.wrong(place);
-            IAttestations.SvnLevel memory one;
-            (one, place) = svnLevel(all, place);
-            assembly ("memory-safe") {
-                count := add(count, 1)
-                mstore(add(pointers, mul(0x20, count)), one)
-            }
-            (isMore, place) = all.more(place, "]");
-        }
+        IAttestations.Level[] memory read;
+        (read, place) = levels(all, place, 0x40, readSvn);
         assembly ("memory-safe") {
-            mstore(pointers, count)
-            found := pointers
+            found := read
         }
         return (found, place);
     }
 
-    function svnLevel(bytes memory all, uint256 place) private pure returns (IAttestations.SvnLevel memory found, uint256) {
+    function readSvn(bytes memory all, uint256 place, IAttestations.Level memory found) private pure returns (uint256) {
+        bytes32 name;
+        (name, place) = all.name(all.expect(place, "{"));
+        if (name != "isvsvn") all.wrong(place);
+        (found.pceSvn, place) = uint16_(all, place);
+        return all.expect(place, "}");
+    }
+
+    /// `tcb` reads what stands before a level's status. The list has their places, each `skipped` bytes on.
+    function levels(
+        bytes memory all,
+        uint256 place,
+        uint256 skipped,
+        function(bytes memory, uint256, IAttestations.Level memory) pure returns (uint256) tcb
+    ) private pure returns (IAttestations.Level[] memory found, uint256) {
+        IAttestations.Level memory one;
+        uint256 count;
+        bool isMore;
+        assembly ("memory-safe") {
+            found := mload(0x40)
+            mstore(0x40, add(found, mul(0x20, add(MOST, 1))))
+        }
+        (isMore, place) = all.enter(place, "[", "]");
+        while (isMore) {
+            if (count == MOST) all.wrong(place);
+            // All that is used of it is written, or what was read is refused.
+            assembly ("memory-safe") {
+                one := mload(0x40)
+                mstore(0x40, add(one, 0x80))
+                count := add(count, 1)
+                mstore(add(found, mul(0x20, count)), add(one, skipped))
+            }
+            place = level(all, place, one, tcb);
+            (isMore, place) = all.more(place, "]");
+        }
+        assembly ("memory-safe") {
+            mstore(found, count)
+        }
+        return (found, place);
+    }
+
+    function level(
+        bytes memory all,
+        uint256 place,
+        IAttestations.Level memory found,
+        function(bytes memory, uint256, IAttestations.Level memory) pure returns (uint256) tcb
+    ) private pure returns (uint256) {
         uint256 seen;
         bool isMore;
         place = all.expect(place, "{");
@@ -282,11 +316,7 @@ contract IntelReader {
             bytes32 name;
             (name, place) = all.name(place);
             if (name == "tcb") {
-                place = all.expect(place, "{");
-                (name, place) = all.name(place);
-                if (name != "isvsvn") all.wrong(place);
-                (found.svn, place) = uint16_(all, place);
-                place = all.expect(place, "}");
+                place = tcb(all, place, found);
                 seen = once(all, place, seen, 0);
             } else if (name == "tcbStatus") {
                 (found.isAccepted, place) = isAccepted(all, place);
@@ -297,51 +327,7 @@ contract IntelReader {
             (isMore, place) = all.more(place, "}");
         } while (isMore);
         if (seen != 3) all.wrong(place);
-        return (found, place);
-    }
-
-    function levels(bytes memory all, uint256 place) private pure returns (IAttestations.Level[] memory found, uint256) {
-        uint256[] memory pointers = new uint256[](MOST);
-        uint256 count;
-        bool isMore;
-        (isMore, place) = all.enter(place, "[", "]");
-        while (isMore) {
-            if (count == MOST) all.wrong(place);
-            IAttestations.Level memory one;
-            (one, place) = level(all, place);
-            assembly ("memory-safe") {
-                count := add(count, 1)
-                mstore(add(pointers, mul(0x20, count)), one)
-            }
-            (isMore, place) = all.more(place, "]");
-        }
-        assembly ("memory-safe") {
-            mstore(pointers, count)
-            found := pointers
-        }
-        return (found, place);
-    }
-
-    function level(bytes memory all, uint256 place) private pure returns (IAttestations.Level memory found, uint256) {
-        uint256 seen;
-        bool isMore;
-        place = all.expect(place, "{");
-        do {
-            bytes32 name;
-            (name, place) = all.name(place);
-            if (name == "tcb") {
-                place = readTcb(all, place, found);
-                seen = once(all, place, seen, 0);
-            } else if (name == "tcbStatus") {
-                (found.isAccepted, place) = isAccepted(all, place);
-                seen = once(all, place, seen, 1);
-            } else {
-                place = all.skip(place);
-            }
-            (isMore, place) = all.more(place, "}");
-        } while (isMore);
-        if (seen != 3) all.wrong(place);
-        return (found, place);
+        return place;
     }
 
     function readTcb(bytes memory all, uint256 place, IAttestations.Level memory found) private pure returns (uint256) {
