@@ -8,9 +8,11 @@ import { goOnDrawing } from "./draw-part.ts";
 import type { Job, JobContext } from "./job-context.ts";
 import type { KnownHost } from "./job-hosts.ts";
 
+type HostSource = Pick<JobContext, "hosts" | "works" | "config">;
+
 /** Hosts that may run the part. */
 export async function hostsFor(
-	{ hosts, works, config }: JobContext,
+	{ hosts, works, config }: HostSource,
 	job: Job,
 	number: number,
 	{ excluded, bondMicros, isHosted = false }: Pick<JobLimits, "excluded" | "bondMicros" | "isHosted">,
@@ -34,23 +36,20 @@ export async function hostsFor(
  * is asked again that was silent or lied. Null: nobody is left; "wait": not drawn yet.
  */
 export async function nextAuditor(
-	context: JobContext,
+	context: HostSource & Parameters<typeof goOnDrawing>[0],
 	job: Job,
 	part: JobPart,
 	audits: readonly JobAudit[],
 ): Promise<string | null | "wait"> {
 	const place = { part: part.part, attempt: part.attempt, role: 1 } as const;
-	const drawn = await goOnDrawing(context, job, place, {
-		list: async () => {
-			// The list is for as long as the part is verified: whoever is at work now comes free.
-			const all = await context.hosts.known();
-			const own = all.find(({ provider }) => provider === part.provider);
-			const others = all.filter(
-				({ owner, network, provider }) =>
-					provider !== part.provider && owner !== own?.owner && network !== own?.network,
-			);
-			return hostsFor(context, job, part.part, { excluded: new Set(part.excluded), bondMicros: 0 }, others);
-		},
+	const drawn = await goOnDrawing(context, job, place, async () => {
+		// The list is for as long as the part is verified: whoever is at work now comes free.
+		const all = await context.hosts.known();
+		const own = all.find(({ provider }) => provider === part.provider);
+		const others = all.filter(
+			({ owner, network, provider }) => provider !== part.provider && owner !== own?.owner && network !== own?.network,
+		);
+		return hostsFor(context, job, part.part, { excluded: new Set(part.excluded), bondMicros: 0 }, others);
 	});
 	if (drawn === null) return "wait";
 	if (drawn === "nobody") return null;

@@ -8,7 +8,7 @@ import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
 import { auditHolder } from "../blobs/blob-holders.ts";
 import { claimAtHand } from "./claim-at-hand.ts";
-import { knownDraw } from "./draw-part.ts";
+import { type DrawSource, knownDraw } from "./draw-part.ts";
 import { type JobChain, PER_MICRO } from "./job-chain.ts";
 import type { Job, JobContext } from "./job-context.ts";
 import { readStates } from "./take-claim.ts";
@@ -18,22 +18,24 @@ export interface AuditPay {
 	readonly pay: bigint;
 }
 
+type PaySource = DrawSource & Pick<JobContext, "config">;
+
 /** For these audits, to the accounts that the draw had, until `most` is spent. */
 async function payFor(
-	context: JobContext,
+	{ config, ...source }: PaySource,
 	job: Job,
 	part: JobPart,
 	{ audits, most }: { readonly audits: readonly JobAudit[]; readonly most: bigint },
 ): Promise<AuditPay[]> {
 	const { terms } = job.offer;
 	const segments = partRange(terms, part.part).count;
-	const draw = await knownDraw(context, job, { part: part.part, attempt: part.attempt, role: 1 });
+	const draw = await knownDraw(source, job, { part: part.part, attempt: part.attempt, role: 1 });
 	const pays = new Map<Hex, bigint>();
 	let left = most;
 	for (const { auditor, count } of audits) {
 		const account = auditor === null ? undefined : draw?.accounts[auditor];
 		if (account === undefined) continue;
-		const wanted = BigInt(auditMicros(terms.priceMicros, count, segments, context.config.params)) * PER_MICRO;
+		const wanted = BigInt(auditMicros(terms.priceMicros, count, segments, config.params)) * PER_MICRO;
 		const pay = wanted < left ? wanted : left;
 		left -= pay;
 		if (pay > 0n) pays.set(account, (pays.get(account) ?? 0n) + pay);
@@ -42,7 +44,7 @@ async function payFor(
 }
 
 /** Of a part whose audits all agree. */
-export const checkedPay = (context: JobContext, job: Job, part: JobPart): Promise<AuditPay[]> =>
+export const checkedPay = (context: PaySource, job: Job, part: JobPart): Promise<AuditPay[]> =>
 	payFor(context, job, part, { audits: part.audits, most: BigInt(job.offer.terms.auditMicros) * PER_MICRO });
 
 /** Who was found to have lied beside the claimant gets nothing. */

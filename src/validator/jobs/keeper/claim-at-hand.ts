@@ -7,21 +7,24 @@ import { AssayError } from "../../../protocol/assay-error.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";
 import { auditHolder, jobHolder } from "../blobs/blob-holders.ts";
 import type { ClaimAtHand } from "../evidence/claim-at-hand.ts";
-import { drawnAccount } from "./draw-part.ts";
+import { type DrawSource, drawnAccount } from "./draw-part.ts";
 import type { Job, JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
-import { beginOf } from "./part-offer.ts";
+import { type BeginSource, beginOf } from "./part-offer.ts";
 import { type ClaimBody, keepClaim, readStates } from "./take-claim.ts";
 
-async function claimBody({ store }: Pick<JobContext, "store">, { claim }: JobPart): Promise<ClaimBody> {
+/** What a claim is put together from. */
+export type ClaimSource = BeginSource & DrawSource & Pick<JobContext, "blobs">;
+
+async function claimBody(store: JobContext["store"], { claim }: JobPart): Promise<ClaimBody> {
 	const row = claim === null ? null : await store.jobs.claim(claim);
 	if (row === null) throw new AssayError("JOB_STATE", "there is no claim of this part");
 	return row.body as unknown as ClaimBody;
 }
 
-export async function claimAtHand(context: JobContext, job: Job, number: number): Promise<ClaimAtHand> {
+export async function claimAtHand(context: ClaimSource, job: Job, number: number): Promise<ClaimAtHand> {
 	const part = job.record.parts[number]!;
-	const body = await claimBody(context, part);
+	const body = await claimBody(context.store, part);
 	const { count } = partRange(job.offer.terms, number);
 	const { begin } = await beginOf(context, job, number);
 	return {
@@ -38,7 +41,11 @@ export async function claimAtHand(context: JobContext, job: Job, number: number)
  * Whether auditors may read what a part begins with. A provider goes on with its next part before its last
  * one is checked; as long as that one's claim is kept from auditors, the next part is not run again either.
  */
-export async function isBeginOpen(context: JobContext, job: Job, number: number): Promise<boolean> {
+export async function isBeginOpen(
+	context: BeginSource & Pick<JobContext, "blobs">,
+	job: Job,
+	number: number,
+): Promise<boolean> {
 	const before = job.record.parts[number - 1];
 	if (before === undefined || before.state !== "claimed" || before.isChecked) return true;
 	const { begin } = await beginOf(context, job, number);
@@ -50,7 +57,11 @@ export async function isBeginOpen(context: JobContext, job: Job, number: number)
  * Everybody who has to do with the job may read what was claimed: nobody has to compute it blind any more.
  * Safe to repeat.
  */
-export async function releaseClaim(context: JobContext, job: Job, number: number): Promise<void> {
-	const body = await claimBody(context, job.record.parts[number]!);
-	await keepClaim(context.blobs, auditHolder(job.id), jobHolder(job.id), body);
+export async function releaseClaim(
+	{ store, blobs }: Pick<JobContext, "store" | "blobs">,
+	job: Job,
+	number: number,
+): Promise<void> {
+	const body = await claimBody(store, job.record.parts[number]!);
+	await keepClaim(blobs, auditHolder(job.id), jobHolder(job.id), body);
 }

@@ -6,7 +6,7 @@ import type { Told } from "../../../market/jobs/transitions.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";
 import type { JobDraw } from "../../../store/jobs/job-rows.ts";
-import { asJson, changeJob, type Job, type JobContext } from "./job-context.ts";
+import { asJson, type ChangeContext, changeJob, type Job, type JobContext } from "./job-context.ts";
 import { secretOfJob } from "./job-offers.ts";
 
 /** As it is kept: everything but the secret. */
@@ -41,42 +41,43 @@ const tell = ({ part, attempt, role }: Place, kind: string, detail: object): Tol
 type Place = Pick<DrawFor, "part" | "attempt" | "role">;
 
 /** Without its list once somebody is drawn. */
-const findDraw = ({ store }: JobContext, job: string, place: Place): Promise<JobDraw | null> =>
+const findDraw = (store: JobContext["store"], job: string, place: Place): Promise<JobDraw | null> =>
 	store.jobs.draw(job, place, { withList: false });
 
 /** The list of a draw. */
-export async function listOf({ store }: JobContext, job: string, place: Place): Promise<readonly Candidate[]> {
+export async function listOf(
+	{ store }: Pick<JobContext, "store">,
+	job: string,
+	place: Place,
+): Promise<readonly Candidate[]> {
 	const row = await store.jobs.draw(job, place);
 	return (row?.body as unknown as DrawBody | undefined)?.list ?? [];
 }
 
-const seedOf = (context: JobContext, job: Job, place: Place, hash: string, block: string): Uint8Array =>
-	drawSeed({ ...place, job: job.id }, hash, secretOfJob(context.signer, job), block);
+const seedOf = (signer: JobContext["signer"], job: Job, place: Place, hash: string, block: string): Uint8Array =>
+	drawSeed({ ...place, job: job.id }, hash, secretOfJob(signer, job), block);
+
+/** What reading a draw takes. */
+export type DrawSource = Pick<JobContext, "store" | "signer">;
 
 /** A draw that was finished before. */
-export async function knownDraw(context: JobContext, job: Job, place: Place): Promise<Drawn | null> {
-	const row = await findDraw(context, job.id, place);
+export async function knownDraw({ store, signer }: DrawSource, job: Job, place: Place): Promise<Drawn | null> {
+	const row = await findDraw(store, job.id, place);
 	const body = row?.body as unknown as WithoutList | undefined;
 	if (row === null || body === undefined || body.block === null) return null;
 	const { block } = body;
-	return { ...body, block, listHash: row.listHash, seed: seedOf(context, job, place, row.listHash, block) };
+	return { ...body, block, listHash: row.listHash, seed: seedOf(signer, job, place, row.listHash, block) };
 }
 
 /** The account that was drawn for a part's attempt, as the draw had it. */
-export async function drawnAccount(context: JobContext, job: Job, part: JobPart): Promise<Hex | null> {
+export async function drawnAccount(source: DrawSource, job: Job, part: JobPart): Promise<Hex | null> {
 	if (part.provider === null || part.attempt === 0) return null;
-	const draw = await knownDraw(context, job, { part: part.part, attempt: part.attempt, role: 0 });
+	const draw = await knownDraw(source, job, { part: part.part, attempt: part.attempt, role: 0 });
 	return draw?.accounts[part.provider] ?? null;
 }
 
 /** Who is drawn, from a list that was published. */
-function drawOf(
-	context: JobContext,
-	job: Job,
-	place: Place,
-	{ body, hash, block }: { readonly body: DrawBody; readonly hash: string; readonly block: string },
-) {
-	const seed = seedOf(context, job, place, hash, block);
+function drawOf(seed: Uint8Array, place: Place, body: DrawBody, block: string) {
 	const drawn = drawFrom(body.list, seed, Math.min(body.list.length, MOST_DRAWN));
 	// Of the others nobody needs them any more.
 	const accounts = Object.fromEntries(
@@ -92,45 +93,42 @@ function drawOf(
  * empty one of role 0 or 1 publishes nothing.
  */
 export async function goOnDrawing(
-	context: JobContext,
+	context: DrawSource & ChangeContext & Pick<JobContext, "jobChain" | "hosts">,
 	job: Job,
 	place: Place,
-	of: {
-		readonly list: () => Promise<readonly (Candidate & { readonly account: Hex | null })[]>;
-	},
+	list: () => Promise<readonly (Candidate & { readonly account: Hex | null })[]>,
 ): Promise<Drawn | "nobody" | null> {
-	const { jobChain, env } = context;
-	const known = await findDraw(context, job.id, place);
+	const { jobChain, env, signer } = context;
+	const seed = (hash: string, block: string) => seedOf(signer, job, place, hash, block);
+	const known = await findDraw(context.store, job.id, place);
 	if (known === null) {
 		if (place.role !== 2 && (await context.hosts.areGathering())) return null;
-		const hosts = [...(await of.list())].sort((a, b) => (a.provider < b.provider ? -1 : 1));
+		const hosts = [...(await list())].sort((a, b) => (a.provider < b.provider ? -1 : 1));
 		if (hosts.length === 0 && place.role !== 2) return "nobody";
-		const list = hosts.map(({ provider, weightPpm }) => ({ provider, weightPpm }));
-		const hash = listHash(list);
-		const told = tell(place, "listed", { listHash: hash, hosts: list.length });
+		const listed = hosts.map(({ provider, weightPpm }) => ({ provider, weightPpm }));
+		const hash = listHash(listed);
+		const told = tell(place, "listed", { listHash: hash, hosts: listed.length });
 		const body: DrawBody = {
-			...{ atMs: env.nowMs(), list, block: null, drawn: [] },
+			...{ atMs: env.nowMs(), list: listed, block: null, drawn: [] },
 			afterBlock: jobChain === null ? null : await jobChain.newestBlock(),
 			accounts: Object.fromEntries(
 				hosts.flatMap(({ provider, account }) => (account === null ? [] : [[provider, account]])),
 			),
 		};
 		// Without a chain nothing comes between the list and the draw.
-		const drawing = jobChain === null ? drawOf(context, job, place, { body, hash, block: NO_BLOCK }) : null;
+		const drawing = jobChain === null ? drawOf(seed(hash, NO_BLOCK), place, body, NO_BLOCK) : null;
 		const draws = [{ ...place, turn: 0, listHash: hash, body: asJson({ ...body, ...drawing?.done }) }];
 		const events = [told, ...(drawing === null ? [] : [drawing.told])];
 		await changeJob(context, job, { record: job.record, events }, { draws });
 		return null;
 	}
 	const body = known.body as unknown as DrawBody;
-	if (body.block !== null) {
-		const seed = seedOf(context, job, place, known.listHash, body.block);
-		return { ...body, block: body.block, listHash: known.listHash, seed };
-	}
+	if (body.block !== null)
+		return { ...body, block: body.block, listHash: known.listHash, seed: seed(known.listHash, body.block) };
 	const block =
 		body.afterBlock === null || jobChain === null ? NO_BLOCK : await jobChain.blockHash(body.afterBlock + 1);
 	if (block === null) return null;
-	const { done, told } = drawOf(context, job, place, { body, hash: known.listHash, block });
+	const { done, told } = drawOf(seed(known.listHash, block), place, body, block);
 	const draws = [{ ...place, turn: 0, listHash: known.listHash, body: asJson(done) }];
 	// Whoever goes on reads the job again: its version is another now.
 	await changeJob(context, job, { record: job.record, events: [told] }, { draws });

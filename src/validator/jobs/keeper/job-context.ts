@@ -71,7 +71,7 @@ export async function loadJob(
 }
 
 type More = Pick<JobChange, "draws" | "claims" | "fraud">;
-type ChangeContext = Pick<JobContext, "store" | "env" | "wakeJob" | "metrics" | "scoreAgain">;
+export type ChangeContext = Pick<JobContext, "store" | "env" | "wakeJob" | "metrics" | "scoreAgain">;
 
 /** What became of a claim, as its row says it; null: as it was. */
 function claimState(before: JobPart, after: JobPart): JobClaimRow["state"] | null {

@@ -22,15 +22,18 @@ export interface Begin {
 }
 
 /** The claim that a part was built on: of the attempt that stood when it was assigned. */
-async function baseClaim({ store }: Pick<JobContext, "store">, job: Job, part: JobPart): Promise<JobClaimRow | null> {
+async function baseClaim(store: JobContext["store"], job: Job, part: JobPart): Promise<JobClaimRow | null> {
 	const { rows } = await store.jobs.claims({ job: job.id, limit: 500 });
 	const base = rows.filter((row) => row.part === part.part - 1 && row.attempt === part.base && row.state !== "stored");
 	return base[0] ?? null;
 }
 
-export async function beginOf(context: JobContext, job: Job, number: number): Promise<Begin> {
-	if (number === 0) return { start: (await context.works.ofJob(job)).start, begin: null, previous: null };
-	const row = await baseClaim(context, job, job.record.parts[number]!);
+/** What tells where a part begins. */
+export type BeginSource = Pick<JobContext, "store" | "works">;
+
+export async function beginOf({ store, works }: BeginSource, job: Job, number: number): Promise<Begin> {
+	if (number === 0) return { start: (await works.ofJob(job)).start, begin: null, previous: null };
+	const row = await baseClaim(store, job, job.record.parts[number]!);
 	if (row === null) throw new AssayError("JOB_STATE", `part ${number} has nothing to begin with`);
 	const { last, state, results } = row.body as unknown as ClaimBody;
 	return { start: last, begin: { state, results }, previous: row.hash };

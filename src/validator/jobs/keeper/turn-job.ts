@@ -92,18 +92,16 @@ async function draw(context: JobContext, job: Job, part: JobPart, only: string |
 	const { jobChain, mutex, store, hosts, env, config } = context;
 	if (job.offer.escrow !== null && (jobChain === null || !(await isFreeOnChain(jobChain, job, part)))) return false;
 	const place = { part: part.part, attempt: part.attempt + 1, role: 0 } as const;
-	const drawn = await goOnDrawing(context, job, place, {
-		list: async () => {
-			const { bondMicros, method } = job.offer.terms;
-			const isHosted = methodOf(method).needsHosted;
-			const limits = { excluded: new Set(part.excluded), bondMicros, isHosted };
-			const able = await hostsFor(context, job, part.part, limits);
-			if (only !== null) return able.filter(({ provider }) => provider === only);
-			if (able.length >= ENOUGH_FREE) return able;
-			// The list binds: one with a single host that was free at this moment would make the part wait for it
-			// among all others.
-			return hostsFor(context, job, part.part, limits, await hosts.known());
-		},
+	const drawn = await goOnDrawing(context, job, place, async () => {
+		const { bondMicros, method } = job.offer.terms;
+		const isHosted = methodOf(method).needsHosted;
+		const limits = { excluded: new Set(part.excluded), bondMicros, isHosted };
+		const able = await hostsFor(context, job, part.part, limits);
+		if (only !== null) return able.filter(({ provider }) => provider === only);
+		if (able.length >= ENOUGH_FREE) return able;
+		// The list binds: one with a single host that was free at this moment would make the part wait for it
+		// among all others.
+		return hostsFor(context, job, part.part, limits, await hosts.known());
 	});
 	if (drawn === null || drawn === "nobody") return false;
 	// One at a time: two jobs must not be given to one host.

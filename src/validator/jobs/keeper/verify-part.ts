@@ -6,11 +6,14 @@ import { drawWindows, isAuditedByChance } from "../../../market/jobs/draw.ts";
 import { auditChancePpm, isTooFast } from "../../../market/jobs/economics.ts";
 import { leastMs } from "../../../market/jobs/fitting-hosts.ts";
 import { auditMs, partRange } from "../../../market/jobs/job-rules.ts";
+import type { Transition } from "../../../market/jobs/transitions.ts";
 import * as transitions from "../../../market/jobs/transitions.ts";
 import { bytesToHex, concatBytes, equalBytes } from "../../../protocol/bytes/bytes.ts";
+import type { Json } from "../../../protocol/bytes/canonical-json.ts";
 import { sha256Of } from "../../../protocol/hash/tagged-hash.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
 import type { AttestedLevel } from "../../../protocol/probe/verdict.ts";
+import type { JobChange } from "../../../store/jobs/change-job.ts";
 import type { MethodAction, PartView } from "../../../verify/methods/method.ts";
 import { methodOf } from "../../../verify/methods/methods.ts";
 import { auditHolder } from "../blobs/blob-holders.ts";
@@ -25,271 +28,318 @@ import { nudge } from "./nudges.ts";
 import { signedLevel } from "./signed-level.ts";
 import { type ClaimBody, readStates } from "./take-claim.ts";
 
-/** `asked`: the audits that are begun now, of which one auditor may get all. */
-const auditUntilMs = (
-	{ env, config }: JobContext,
-	{ offer }: Job,
-	part: JobPart,
-	asked: readonly Pick<JobAudit, "count">[],
-): number => env.nowMs() + auditMs(offer, part.part, asked, config.params);
+/** What may be asked of the validator about one part of a job, and done to it: each bound to that part. */
+type PartTools = ReturnType<typeof toolsFor>;
 
-/** Whether a claim came quicker than its provider's proven speed allows: then it is run again whole. */
-async function cameTooFast(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
-	const host = (await context.hosts.known()).find(({ provider }) => provider === part.provider);
-	if (host === undefined) return false;
-	const { ops, bytes, peakBytes } = await context.works.ofJob(job);
-	const { count } = partRange(job.offer.terms, part.part);
-	const least = leastMs({ peakBytes, ops: ops * count, bytes: bytes * count }, host);
-	return isTooFast(part.claimedAtMs - part.assignedAtMs, least, context.config.params);
-}
-
-/** What its devices signed at both ends, as it was judged when the claim came. */
-async function levelOfClaim({ store, config }: JobContext, { claim }: JobPart): Promise<AttestedLevel> {
-	const { attestation = null } = (await store.jobs.claim(claim!))!.body as unknown as ClaimBody;
-	return signedLevel(attestation, config.jobs.takesSimulated).attested;
-}
-
-async function chanceOfAudit(context: JobContext, { offer }: Job, part: JobPart): Promise<number> {
-	const host = (await context.hosts.known()).find(({ provider }) => provider === part.provider);
-	const { priceMicros, bondMicros } = offer.terms;
-	const money = { costMicros: priceMicros, rewardMicros: priceMicros, bondMicros };
-	return auditChancePpm(host?.reputation.checkedInARow ?? 0, money, context.config.params);
+function toolsFor(context: JobContext, job: Job, number: number) {
+	const { env, config, store, hosts, works, blobs, evidence, auditBegins } = context;
+	const { record, offer } = job;
+	const { terms, escrow } = offer;
+	const part = record.parts[number]!;
+	const { attempt } = part;
+	const holder = auditHolder(job.id);
+	return {
+		...{ record, part, terms, perWindow: offer.perWindow, segments: partRange(terms, number).count },
+		...{ nowMs: env.nowMs, params: config.params, ownRuns: context.ownRuns, isOnChain: escrow !== null },
+		/** Of this attempt, for what is tried again and again. */
+		name: `${job.id}/${number}/${attempt}`,
+		/** False: somebody was quicker. */
+		change: async (transition: Transition, more?: Pick<JobChange, "fraud">) =>
+			(await changeJob(context, job, transition, more)) !== null,
+		log: context.log.child({ job: job.id, part: number }),
+		isBeginOpen: () => isBeginOpen(context, job, number),
+		/** What decides of what is run again: drawn once the claim is there. Null: not yet. */
+		async seed(): Promise<Uint8Array | null> {
+			const drawn = await goOnDrawing(context, job, { part: number, attempt, role: 2 }, async () => []);
+			return drawn === null || drawn === "nobody" ? null : drawn.seed;
+		},
+		host: async () => (await hosts.known()).find(({ provider }) => provider === part.provider),
+		work: () => works.ofJob(job),
+		/** What its devices signed at both ends, as it was judged when the claim came. */
+		async signedLevel(): Promise<AttestedLevel> {
+			const { attestation = null } = (await store.jobs.claim(part.claim!))!.body as unknown as ClaimBody;
+			return signedLevel(attestation, config.jobs.takesSimulated).attested;
+		},
+		nextAuditor: (audits: readonly JobAudit[]) => nextAuditor(context, job, part, audits),
+		nudge: (auditor: string, audit: number) => nudge(context, auditor, { job: job.id, part: number, attempt, audit }),
+		claim: () => claimAtHand(context, job, number),
+		release: () => releaseClaim(context, job, number),
+		hasBegin: async (at: number) => (await auditBegins.get(job, number, at)) !== null,
+		...{ rerun: evidence.rerun, referee: evidence.referee, prove: evidence.prove },
+		keepStates: async (states: readonly Uint8Array[]) => (await putOwnBlob(blobs, holder, concatBytes(...states))).root,
+		statesOf: ({ answer, count }: JobAudit) =>
+			readStates(blobs, holder, { root: answer!, size: 32 * (count + 1) }, count + 1),
+		fraudOf: (file: Uint8Array, body: Json) => ({
+			...{ hash: bytesToHex(sha256Of(file)), claim: part.claim!, job: job.id, part: number, attempt },
+			...{ accused: part.provider!, atMs: env.nowMs(), body, file },
+		}),
+		isKnownFraud: async (hash: string) => (await store.jobs.fraud(hash)) !== null,
+		checkOnChain: () => checkOnChain(context, job, part),
+	};
 }
 
 /** True: something was done, look again. False: wait. */
-export async function verifyPart(context: JobContext, job: Job, number: number): Promise<boolean> {
-	const part = job.record.parts[number]!;
-	// Its claimant was silent: what it says later makes its claim no better.
-	if (part.isDisputed && !part.audits.some(({ agrees }) => agrees === false)) return false;
-	const { method } = job.offer.terms;
-	const segments = partRange(job.offer.terms, number).count;
-	if (!(await isBeginOpen(context, job, number))) return false;
-	const rules = methodOf(method);
-	const isAtOnce = rules.runners(method.count) > 1;
-	/** What is run again, and whether, is drawn once the claim is there. */
-	const isFresh = part.state === "claimed" && (isAtOnce || part.audits.length === 0);
-	const place = { part: number, attempt: part.attempt, role: 2 } as const;
-	const drawn = isFresh ? await goOnDrawing(context, job, place, { list: async () => [] }) : null;
-	if (isFresh && (drawn === null || drawn === "nobody")) return false;
-	const seed = drawn === null || drawn === "nobody" ? null : drawn.seed;
-	const view: PartView = {
-		...{ part, method, segments },
-		isTooFast: isFresh && !isAtOnce && (await cameTooFast(context, job, part)),
-		attested: isFresh && rules.needsHosted ? await levelOfClaim(context, part) : "none",
-	};
-	const chance = isFresh && !rules.drawsWindows ? await chanceOfAudit(context, job, part) : 0;
-	const actions = rules.next(view, {
-		windows: (count) => drawWindows(seed!, segments, job.offer.perWindow, count),
-		isAudited: () => isAuditedByChance(seed!, chance),
-	});
-	const audits = actions.filter((one) => one.kind === "audit");
-	if (audits.length > 0) return beginAudits(context, job, part, audits);
-	for (const action of actions) {
-		if (action.kind === "compare") return compare(context, job, part, action.at);
-		if (action.kind === "referee") return rule(context, job, part, action.at);
-		if (action.kind === "check") return !part.isDisputed && check(context, job, part);
-	}
-	// Nothing is run again: nobody has to be kept from copying.
-	if (isFresh && part.audits.length === 0 && actions.length === 0) await releaseClaim(context, job, number);
-	return goOnAuditing(context, job, part);
-}
+export const verifyPart = (context: JobContext, job: Job, number: number): Promise<boolean> =>
+	new PartCheck(toolsFor(context, job, number)).step();
 
 type AuditAction = Extract<MethodAction, { kind: "audit" }>;
-
-async function beginAudits(
-	context: JobContext,
-	job: Job,
-	part: JobPart,
-	wanted: readonly AuditAction[],
-): Promise<boolean> {
-	const untilMs = auditUntilMs(context, job, part, wanted);
-	const audits: JobAudit[] = [];
-	for (const { first, count, by } of wanted) {
-		// What the validator itself can run it runs; else somebody is drawn, when that turns out.
-		const auditor = by === "anyone" ? null : await nextAuditor(context, job, part, [...part.audits, ...audits]);
-		if (auditor === "wait") return false;
-		audits.push({ ...{ auditor, first, count, untilMs, tried: [] }, answer: null, agrees: null });
-	}
-	await changeJob(context, job, transitions.audited(job.record, part.part, audits));
-	return true;
-}
-
-/** Has audits run that nobody has answered yet, and asks others where somebody does not. */
-async function goOnAuditing(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
-	let isChanged: boolean | "wait" = false;
-	const asked = new Set<string>();
-	for (const [at, audit] of part.audits.entries()) {
-		if (isChanged !== false) break;
-		if (audit.answer !== null) continue;
-		if (audit.auditor === null) {
-			if (part.state === "claimed") isChanged = await runOurselves(context, job, part, at);
-			continue;
-		}
-		if (context.env.nowMs() > audit.untilMs) {
-			isChanged = await replace(context, job, part, at, "silent");
-			continue;
-		}
-		// One after the other: a host runs one at a time.
-		if (asked.has(audit.auditor)) continue;
-		asked.add(audit.auditor);
-		if (audit.first > 0 && !(await hasBegin(context, job, part, at))) {
-			isChanged = await withheld(context, job, part, NO_BEGIN);
-			continue;
-		}
-		const word = { job: job.id, part: part.part, attempt: part.attempt, audit: at };
-		if ((await nudge(context, audit.auditor, word)) === "declined")
-			isChanged = await replace(context, job, part, at, "declined");
-	}
-	return isChanged === true;
-}
-
 /** "wait": the draw goes on when the job is looked at again, and nobody else is asked before. */
 type Replaced = boolean | "wait";
 
-async function replace(context: JobContext, job: Job, part: JobPart, at: number, why: string): Promise<Replaced> {
-	const audit = part.audits[at]!;
-	const tried = audit.auditor === null ? audit.tried : [...audit.tried, audit.auditor];
-	const others = part.audits.with(at, { ...audit, auditor: null, tried });
-	const auditor = await nextAuditor(context, job, part, others);
-	if (auditor === "wait") return auditor;
-	// Nobody is left: the validator tries, and where it cannot, the window runs its full length.
-	if (auditor === null && audit.auditor === null) return false;
-	const unanswered = part.audits.filter((one, i) => i === at || one.answer === null);
-	const by = { auditor, untilMs: auditUntilMs(context, job, part, unanswered) };
-	await changeJob(context, job, transitions.auditReplaced(job.record, part.part, at, by, why));
-	return true;
-}
-
-async function runOurselves(context: JobContext, job: Job, part: JobPart, at: number): Promise<Replaced> {
-	const { evidence, blobs, log, ownRuns } = context;
-	const { first, count } = part.audits[at]!;
-	const name = `${job.id}/${part.part}/${part.attempt}/${at}`;
-	if (!ownRuns.mayTry(name)) return false;
-	const claim = await claimAtHand(context, job, part.part);
-	const ran = await evidence.rerun({ claim, window: { first, count } });
-	if (ran.kind === "ran") {
-		ownRuns.succeeded(silenceOf(job, part));
-		const states = await putOwnBlob(blobs, auditHolder(job.id), concatBytes(...ran.states));
-		await changeJob(context, job, transitions.answered(job.record, part.part, at, states.root));
-		return true;
-	}
-	log.info({ job: job.id, part: part.part, audit: at, why: ran.why }, `jobs: ${ran.kind}`);
-	if (ran.kind === "unable") return drawAuditor(context, job, part, at, ran.why);
-	ownRuns.failed(name);
-	return withheld(context, job, part, ran.why);
-}
-
-/**
- * ATTACK: a claimant that gives no state would keep one host for every window from other work, for as long as
- * it is waited for. So nobody is drawn before the state is there.
- */
-async function drawAuditor(context: JobContext, job: Job, part: JobPart, at: number, why: string): Promise<Replaced> {
-	if (part.audits[at]!.first > 0 && !(await hasBegin(context, job, part, at)))
-		return withheld(context, job, part, NO_BEGIN);
-	return replace(context, job, part, at, why);
-}
-
 const NO_BEGIN = "no auditor gets the state that it would begin with";
-const silenceOf = ({ id }: Job, { part, attempt }: JobPart): string => `${id}/${part}/${attempt}/silence`;
 
-/** Whether the claimant gave the state that a drawn auditor begins with. */
-async function hasBegin({ auditBegins, ownRuns }: JobContext, job: Job, part: JobPart, at: number): Promise<boolean> {
-	const name = `${job.id}/${part.part}/${part.attempt}/${at}/begin`;
-	if (!ownRuns.mayTry(name)) return false;
-	if ((await auditBegins.get(job, part.part, at)) !== null) {
-		ownRuns.succeeded(silenceOf(job, part));
+class PartCheck {
+	private readonly tools: PartTools;
+	private readonly part: JobPart;
+	private readonly at: number;
+
+	constructor(tools: PartTools) {
+		this.tools = tools;
+		this.part = tools.part;
+		this.at = tools.part.part;
+	}
+
+	async step(): Promise<boolean> {
+		const { part, tools } = this;
+		// Its claimant was silent: what it says later makes its claim no better.
+		if (part.isDisputed && !part.audits.some(({ agrees }) => agrees === false)) return false;
+		if (!(await tools.isBeginOpen())) return false;
+		const { method } = tools.terms;
+		const rules = methodOf(method);
+		const isAtOnce = rules.runners(method.count) > 1;
+		/** What is run again, and whether, is drawn once the claim is there. */
+		const isFresh = part.state === "claimed" && (isAtOnce || part.audits.length === 0);
+		const seed = isFresh ? await tools.seed() : null;
+		if (isFresh && seed === null) return false;
+		const view: PartView = {
+			...{ part, method, segments: tools.segments },
+			isTooFast: isFresh && !isAtOnce && (await this.cameTooFast()),
+			attested: isFresh && rules.needsHosted ? await tools.signedLevel() : "none",
+		};
+		const chance = isFresh && !rules.drawsWindows ? await this.chanceOfAudit() : 0;
+		const actions = rules.next(view, {
+			windows: (count) => drawWindows(seed!, tools.segments, tools.perWindow, count),
+			isAudited: () => isAuditedByChance(seed!, chance),
+		});
+		const audits = actions.filter((one) => one.kind === "audit");
+		if (audits.length > 0) return this.beginAudits(audits);
+		for (const action of actions) {
+			if (action.kind === "compare") return this.compare(action.at);
+			if (action.kind === "referee") return this.rule(action.at);
+			if (action.kind === "check") return !part.isDisputed && this.check();
+		}
+		// Nothing is run again: nobody has to be kept from copying.
+		if (isFresh && part.audits.length === 0 && actions.length === 0) await tools.release();
+		return this.goOnAuditing();
+	}
+
+	/** Whether a claim came quicker than its provider's proven speed allows: then it is run again whole. */
+	private async cameTooFast(): Promise<boolean> {
+		const { claimedAtMs, assignedAtMs } = this.part;
+		const { host: hostOf, work, segments, params } = this.tools;
+		const host = await hostOf();
+		if (host === undefined) return false;
+		const { ops, bytes, peakBytes } = await work();
+		const least = leastMs({ peakBytes, ops: ops * segments, bytes: bytes * segments }, host);
+		return isTooFast(claimedAtMs - assignedAtMs, least, params);
+	}
+
+	private async chanceOfAudit(): Promise<number> {
+		const { priceMicros, bondMicros } = this.tools.terms;
+		const money = { costMicros: priceMicros, rewardMicros: priceMicros, bondMicros };
+		const host = await this.tools.host();
+		return auditChancePpm(host?.reputation.checkedInARow ?? 0, money, this.tools.params);
+	}
+
+	/** `asked`: the audits that are begun now, of which one auditor may get all. */
+	private auditUntilMs(asked: readonly Pick<JobAudit, "count">[]): number {
+		const { nowMs, terms, params } = this.tools;
+		return nowMs() + auditMs({ terms }, this.at, asked, params);
+	}
+
+	private async beginAudits(wanted: readonly AuditAction[]): Promise<boolean> {
+		const { part, tools } = this;
+		const untilMs = this.auditUntilMs(wanted);
+		const audits: JobAudit[] = [];
+		for (const { first, count, by } of wanted) {
+			// What the validator itself can run it runs; else somebody is drawn, when that turns out.
+			const auditor = by === "anyone" ? null : await tools.nextAuditor([...part.audits, ...audits]);
+			if (auditor === "wait") return false;
+			audits.push({ ...{ auditor, first, count, untilMs, tried: [] }, answer: null, agrees: null });
+		}
+		await tools.change(transitions.audited(tools.record, this.at, audits));
 		return true;
 	}
-	ownRuns.failed(name);
-	return false;
-}
 
-/**
- * Whoever gives no state, or no answer, for `jobSilenceMs` cannot be checked. Without a chain it loses the
- * part. On chain silence convicts nobody yet (docs/chain.md §12): the claim is never checked and waits for
- * its whole window, and the record says why.
- */
-async function withheld(context: JobContext, job: Job, part: JobPart, why: string): Promise<boolean> {
-	const { ownRuns } = context;
-	const name = silenceOf(job, part);
-	if (part.isDisputed || !ownRuns.mayTry(name)) return false;
-	if (!ownRuns.isGivenUp(name)) {
-		ownRuns.failed(name);
-		return false;
+	/** Has audits run that nobody has answered yet, and asks others where somebody does not. */
+	private async goOnAuditing(): Promise<boolean> {
+		const { part, tools } = this;
+		let isChanged: Replaced = false;
+		const asked = new Set<string>();
+		for (const [at, audit] of part.audits.entries()) {
+			if (isChanged !== false) break;
+			if (audit.answer !== null) continue;
+			if (audit.auditor === null) {
+				if (part.state === "claimed") isChanged = await this.runOurselves(at);
+				continue;
+			}
+			if (tools.nowMs() > audit.untilMs) {
+				isChanged = await this.replace(at, "silent");
+				continue;
+			}
+			// One after the other: a host runs one at a time.
+			if (asked.has(audit.auditor)) continue;
+			asked.add(audit.auditor);
+			if (audit.first > 0 && !(await this.hasBegin(at))) {
+				isChanged = await this.withheld(NO_BEGIN);
+				continue;
+			}
+			if ((await tools.nudge(audit.auditor, at)) === "declined") isChanged = await this.replace(at, "declined");
+		}
+		return isChanged === true;
 	}
-	const isOurs = job.offer.escrow === null;
-	const transition = isOurs
-		? transitions.convicted(job.record, part.part)
-		: transitions.disputed(job.record, part.part, { fraud: null, isProvable: false, why });
-	if ((await changeJob(context, job, transition)) !== null && !isOurs) ownRuns.done(name);
-	return true;
-}
 
-async function statesOf(context: JobContext, job: Job, { answer, count }: JobAudit): Promise<Uint8Array[]> {
-	return readStates(context.blobs, auditHolder(job.id), { root: answer!, size: 32 * (count + 1) }, count + 1);
-}
-
-async function compare(context: JobContext, job: Job, part: JobPart, at: number): Promise<boolean> {
-	const audit = part.audits[at]!;
-	const claim = await claimAtHand(context, job, part.part);
-	const said = await statesOf(context, job, audit);
-	const agrees = said.every((state, i) => equalBytes(state, claim.states[audit.first + i]!));
-	await changeJob(context, job, transitions.compared(job.record, part.part, at, agrees));
-	return true;
-}
-
-async function rule(context: JobContext, job: Job, part: JobPart, at: number): Promise<boolean> {
-	const { evidence, ownRuns, env, log, store } = context;
-	const name = `${job.id}/${part.part}/${part.attempt}/${at}/referee`;
-	if (!ownRuns.mayTry(name)) return false;
-	const audit = part.audits[at]!;
-	const claim = await claimAtHand(context, job, part.part);
-	const states = await statesOf(context, job, audit);
-	const { auditor, first, count } = audit;
-	const ruling = await evidence.referee({ claim, audit: { at, auditor, first, count, states } });
-	log.warn({ job: job.id, part: part.part, audit: at, verdict: ruling.verdict, why: ruling.why }, "jobs: referee");
-	const lied = ruling.verdict === "provider" || ruling.verdict === "both";
-	if (!lied) {
-		ownRuns.failed(name);
-		const why = ruling.verdict === "auditor" ? "it lied" : ruling.why.slice(0, 200);
-		return (await replace(context, job, part, at, why)) === true;
-	}
-	const { file, isProvable, why } = ruling;
-	if (file === null) {
-		ownRuns.failed(name);
-		return withheld(context, job, part, why);
-	}
-	const liars = ruling.verdict === "both" && auditor !== null ? [auditor] : [];
-	const fraud = {
-		...{ hash: bytesToHex(sha256Of(file)), claim: part.claim!, job: job.id, part: part.part, attempt: part.attempt },
-		...{ accused: part.provider!, atMs: env.nowMs(), body: asJson({ why, isProvable, liars }), file },
-	};
-	if (job.offer.escrow === null) {
-		await changeJob(context, job, transitions.convicted(job.record, part.part), { fraud });
+	private async replace(at: number, why: string): Promise<Replaced> {
+		const { part, tools } = this;
+		const audit = part.audits[at]!;
+		const tried = audit.auditor === null ? audit.tried : [...audit.tried, audit.auditor];
+		const auditor = await tools.nextAuditor(part.audits.with(at, { ...audit, auditor: null, tried }));
+		if (auditor === "wait") return auditor;
+		// Nobody is left: the validator tries, and where it cannot, the window runs its full length.
+		if (auditor === null && audit.auditor === null) return false;
+		const unanswered = part.audits.filter((one, i) => i === at || one.answer === null);
+		const by = { auditor, untilMs: this.auditUntilMs(unanswered) };
+		await tools.change(transitions.auditReplaced(tools.record, this.at, at, by, why));
 		return true;
 	}
-	// Tried again until the chain has it: then the part is open there, and the record follows.
-	ownRuns.failed(name);
-	if ((await store.jobs.fraud(fraud.hash)) === null) {
-		const told = transitions.disputed(job.record, part.part, { fraud: fraud.hash, isProvable, why });
-		if ((await changeJob(context, job, told, { fraud })) === null) return true;
-	}
-	if (isProvable) await evidence.prove({ claim, file });
-	ownRuns.done(name);
-	return true;
-}
 
-async function check(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
-	const { jobChain, env, store } = context;
-	await releaseClaim(context, job, part.part);
-	const terms = escrowTermsOf(job.offer);
-	if (terms === null || jobChain === null) {
-		const nowMs = env.nowMs();
+	private async runOurselves(at: number): Promise<Replaced> {
+		const { part, tools } = this;
+		const { ownRuns } = tools;
+		const { first, count } = part.audits[at]!;
+		const name = `${tools.name}/${at}`;
+		if (!ownRuns.mayTry(name)) return false;
+		const ran = await tools.rerun({ claim: await tools.claim(), window: { first, count } });
+		if (ran.kind === "ran") {
+			ownRuns.succeeded(this.silence);
+			const root = await tools.keepStates(ran.states);
+			await tools.change(transitions.answered(tools.record, this.at, at, root));
+			return true;
+		}
+		tools.log.info({ audit: at, why: ran.why }, `jobs: ${ran.kind}`);
+		if (ran.kind === "unable") return this.drawAuditor(at, ran.why);
+		ownRuns.failed(name);
+		return this.withheld(ran.why);
+	}
+
+	/**
+	 * ATTACK: a claimant that gives no state would keep one host for every window from other work, for as long
+	 * as it is waited for. So nobody is drawn before the state is there.
+	 */
+	private async drawAuditor(at: number, why: string): Promise<Replaced> {
+		if (this.part.audits[at]!.first > 0 && !(await this.hasBegin(at))) return this.withheld(NO_BEGIN);
+		return this.replace(at, why);
+	}
+
+	private get silence(): string {
+		return `${this.tools.name}/silence`;
+	}
+
+	/** Whether the claimant gave the state that a drawn auditor begins with. */
+	private async hasBegin(at: number): Promise<boolean> {
+		const { ownRuns, hasBegin } = this.tools;
+		const name = `${this.tools.name}/${at}/begin`;
+		if (!ownRuns.mayTry(name)) return false;
+		const isThere = await hasBegin(at);
+		if (isThere) ownRuns.succeeded(this.silence);
+		else ownRuns.failed(name);
+		return isThere;
+	}
+
+	/**
+	 * Whoever gives no state, or no answer, for `jobSilenceMs` cannot be checked. Without a chain it loses the
+	 * part. On chain silence convicts nobody yet (docs/chain.md §12): the claim is never checked and waits for
+	 * its whole window, and the record says why.
+	 */
+	private async withheld(why: string): Promise<boolean> {
+		const { record, ownRuns, isOnChain, change } = this.tools;
+		if (this.part.isDisputed || !ownRuns.mayTry(this.silence)) return false;
+		if (!ownRuns.isGivenUp(this.silence)) {
+			ownRuns.failed(this.silence);
+			return false;
+		}
+		const transition = isOnChain
+			? transitions.disputed(record, this.at, { fraud: null, isProvable: false, why })
+			: transitions.convicted(record, this.at);
+		if ((await change(transition)) && isOnChain) ownRuns.done(this.silence);
+		return true;
+	}
+
+	private async compare(at: number): Promise<boolean> {
+		const { record, claim, statesOf, change } = this.tools;
+		const audit = this.part.audits[at]!;
+		const { states } = await claim();
+		const said = await statesOf(audit);
+		const agrees = said.every((state, i) => equalBytes(state, states[audit.first + i]!));
+		await change(transitions.compared(record, this.at, at, agrees));
+		return true;
+	}
+
+	private async rule(at: number): Promise<boolean> {
+		const { record, ownRuns, isOnChain, change, ...tools } = this.tools;
+		const name = `${tools.name}/${at}/referee`;
+		if (!ownRuns.mayTry(name)) return false;
+		const audit = this.part.audits[at]!;
+		const claim = await tools.claim();
+		const states = await tools.statesOf(audit);
+		const { auditor, first, count } = audit;
+		const ruling = await tools.referee({ claim, audit: { at, auditor, first, count, states } });
+		tools.log.warn({ audit: at, verdict: ruling.verdict, why: ruling.why }, "jobs: referee");
+		const lied = ruling.verdict === "provider" || ruling.verdict === "both";
+		if (!lied) {
+			ownRuns.failed(name);
+			const why = ruling.verdict === "auditor" ? "it lied" : ruling.why.slice(0, 200);
+			return (await this.replace(at, why)) === true;
+		}
+		const { file, isProvable, why } = ruling;
+		if (file === null) {
+			ownRuns.failed(name);
+			return this.withheld(why);
+		}
+		const liars = ruling.verdict === "both" && auditor !== null ? [auditor] : [];
+		const fraud = tools.fraudOf(file, asJson({ why, isProvable, liars }));
+		if (!isOnChain) {
+			await change(transitions.convicted(record, this.at), { fraud });
+			return true;
+		}
+		// Tried again until the chain has it: then the part is open there, and the record follows.
+		ownRuns.failed(name);
+		if (!(await tools.isKnownFraud(fraud.hash))) {
+			const told = transitions.disputed(record, this.at, { fraud: fraud.hash, isProvable, why });
+			if (!(await change(told, { fraud }))) return true;
+		}
+		if (isProvable) await tools.prove({ claim, file });
+		ownRuns.done(name);
+		return true;
+	}
+
+	private async check(): Promise<boolean> {
+		const { part, tools } = this;
+		await tools.release();
+		if (await tools.checkOnChain()) return true;
+		const nowMs = tools.nowMs();
 		// Its window ended while it was looked at: the next look pays it.
 		if (nowMs > part.untilMs) return false;
-		await changeJob(context, job, transitions.checked(job.record, part.part, nowMs));
+		await tools.change(transitions.checked(tools.record, this.at, nowMs));
 		return true;
 	}
+}
+
+/** False: there is no chain to sign for, and the record alone says it. */
+async function checkOnChain(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
+	const { jobChain, store } = context;
+	const terms = escrowTermsOf(job.offer);
+	if (terms === null || jobChain === null) return false;
 	const row = await store.jobs.claim(part.claim!);
 	const { last } = row!.body as unknown as { readonly last: string };
 	const id = BigInt(`0x${job.id}`);
