@@ -11,7 +11,7 @@ import { zkVerifierAbi } from "../../src/chain/abi/zk-verifier-abi.ts";
 import { RpcRefusal } from "../../src/chain/node/rpc.ts";
 import { isDeep } from "../../tests/fuzz.test-kit.ts";
 import { type BareChain, openBareChain } from "./network.test-kit.ts";
-import { compileOne } from "./solc.test-kit.ts";
+import { compileAnew } from "./solc.test-kit.ts";
 import { codeWithout, type RemovedCheck } from "./zk-removed.test-kit.ts";
 import { DEV_BITS, devTau, NO_ID } from "./zk-vectors.test-kit.ts";
 
@@ -125,8 +125,8 @@ test("what is no Solidity any more does not pass for a removed check: solc says 
 			`function f(uint256 ${sums.join(",uint256 ")}) public pure { ${sums.join("+")}; }`,
 		],
 	] as const) {
-		const compile = () => compileOne("A.sol", ["evm.bytecode.object"], () => `contract A { ${body} }`);
+		const compile = () => compileAnew("A.sol", ["evm.bytecode.object"], () => `contract A { ${body} }`);
 		assert.throws(compile, ({ actual }) => JSON.stringify(actual).includes(wrong), wrong);
 	}
-	assert.match(compileOne("A.sol", ["evm.bytecode.object"], () => "contract A {}").bytecode.object, /^60/);
+	assert.match(compileAnew("A.sol", ["evm.bytecode.object"], () => "contract A {}").bytecode.object, /^60/);
 });
