@@ -50,8 +50,8 @@ export interface Identity {
 	 * nothing fits.
 	 */
 	readonly profile: string | null;
-	/** What `profile` rests on; null without one. Absent in rows of before. */
-	readonly basis?: IdentityBasis | null;
+	/** What `profile` rests on; null without one. */
+	readonly basis: IdentityBasis | null;
 	/** Best first, shares of the likelihood among all profiles. */
 	readonly ranked: readonly { readonly id: string; readonly likelihood: number }[];
 	/** Profiles that the figures leave equal. */
@@ -122,7 +122,7 @@ export interface ProbeAttestation {
 	readonly reasons: readonly Finding[];
 	/** The host's words on what it has not got. */
 	readonly says: readonly string[];
-	/** Null: nothing was signed. Absent in rows of before. */
+	/** Null or absent: nothing was signed. */
 	readonly policy?: AttestedPolicy | null | undefined;
 }
 

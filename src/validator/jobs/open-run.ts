@@ -158,24 +158,26 @@ export const replayOf = (run: OpenedRun, open: OpenWorkSession, device: number):
 		device,
 	);
 
+/** Answers that an engine computes again. */
+export const replayAnswers = (replay: RunReplay): Omit<Answers, "claim" | "states"> => ({
+	stateRoots: (segment) => replay.stateRoots(segment),
+	traceRoot: (segment) => replay.traceRoot(segment),
+	traceNodes: (segment, level, index) => replay.traceNodes(segment, level, index),
+	traceLeaf: (place) => replay.traceLeaf(place),
+	outputNodes: (place, level, index) => replay.outputNodes(place, level, index),
+	leaf: (place, of, leaf) => replay.leaf(place, of, leaf),
+	transcript: (place, element, path) => replay.transcript(place, element, path),
+	writer: (segment, tensor) => replay.writer(segment, tensor),
+});
+
 /**
  * Answers for a run from its folder and an engine. `roots`: what S commits to comes from the journal, which
  * is the run's own word, or is computed again.
  */
 export function answersOf(run: OpenedRun, replay: RunReplay, roots: "journal" | "computed"): Answers {
-	return {
-		claim: run.claim,
-		states: run.states,
-		stateRoots: async (segment) =>
-			roots === "journal" ? journalRoots(run, segment, () => replay.zeros()) : await replay.stateRoots(segment),
-		traceRoot: (segment) => replay.traceRoot(segment),
-		traceNodes: (segment, level, index) => replay.traceNodes(segment, level, index),
-		traceLeaf: (place) => replay.traceLeaf(place),
-		outputNodes: (place, level, index) => replay.outputNodes(place, level, index),
-		leaf: (place, of, leaf) => replay.leaf(place, of, leaf),
-		transcript: (place, element, path) => replay.transcript(place, element, path),
-		writer: (segment, tensor) => replay.writer(segment, tensor),
-	};
+	const computed = { claim: run.claim, states: run.states, ...replayAnswers(replay) };
+	if (roots === "computed") return computed;
+	return { ...computed, stateRoots: async (segment) => journalRoots(run, segment, () => replay.zeros()) };
 }
 
 /** Whether the run begins as every run does. */

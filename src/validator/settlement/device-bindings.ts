@@ -25,8 +25,8 @@ export interface ProviderBindings {
 	readonly provider: Hex;
 	readonly statements: readonly SignedBinding[];
 	/**
-	 * Of the keys that its devices signed with (docs/attestation.md), under their own schema. Earlier versions
-	 * have none.
+	 * Of the keys that its devices signed with (docs/attestation.md), under their own schema. Absent where
+	 * nothing is bound.
 	 */
 	readonly keys?: readonly SignedBinding[];
 }

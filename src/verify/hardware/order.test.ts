@@ -11,7 +11,15 @@ type Card = readonly [profile: string | null, state: IdentityState, fp16: number
 
 function verdictOf(cards: readonly Card[]): Verdict {
 	const identity = cards.map(
-		([profile, state], device): Identity => ({ device, claimed: "NVIDIA H100", state, profile, ranked: [], alike: [] }),
+		([profile, state], device): Identity => ({
+			device,
+			claimed: "NVIDIA H100",
+			state,
+			profile,
+			basis: null,
+			ranked: [],
+			alike: [],
+		}),
 	);
 	const figures = cards
 		.map(([, , value], device) => ({ challenge: 0, device, name: "gemm.fp16", value, unit: "op/s" }))

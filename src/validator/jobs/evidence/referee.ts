@@ -11,6 +11,7 @@ import { interrogate } from "../../../verify/optimistic/next-question.ts";
 import { type Ask, RemoteAnswers } from "../../../verify/optimistic/questions.ts";
 import { firstOtherSegment, type JobAtHand } from "../../../verify/optimistic/search.ts";
 import { claimHash, type JobClaim, segmentTree } from "../../../work/trace/commitments.ts";
+import { replayAnswers } from "../open-run.ts";
 import { askParty, TwoWords } from "./ask-party.ts";
 import { type ClaimAtHand, type EvidenceMeans, jobAtHand } from "./claim-at-hand.ts";
 import { type PartWindow, Unable } from "./own-run.ts";
@@ -117,18 +118,7 @@ async function byOwnEngine(means: EvidenceMeans, at: ClaimAtHand, audit: AuditAt
 		if (audit.auditor === null && firstOtherSegment(states, audit.states) !== null)
 			return [INNOCENT, { isFalse: true, file: null, why: "this engine ends elsewhere the second time" }];
 		const claim = windowClaim(at, { ...audit, states });
-		const { replay } = own;
-		const answers: Answers = {
-			...{ claim, states },
-			stateRoots: (segment) => replay.stateRoots(segment),
-			traceRoot: (segment) => replay.traceRoot(segment),
-			traceNodes: (segment, level, index) => replay.traceNodes(segment, level, index),
-			traceLeaf: (place) => replay.traceLeaf(place),
-			outputNodes: (place, level, index) => replay.outputNodes(place, level, index),
-			leaf: (place, of, leaf) => replay.leaf(place, of, leaf),
-			transcript: (place, element, path) => replay.transcript(place, element, path),
-			writer: (segment, tensor) => replay.writer(segment, tensor),
-		};
+		const answers: Answers = { claim, states, ...replayAnswers(own.replay) };
 		const accuse = async (said: readonly Uint8Array[], accused: RemoteAnswers | null): Promise<Found> => {
 			const index = firstOtherSegment(states, said);
 			if (index === null) return INNOCENT;

@@ -7,8 +7,6 @@ import { basisOf } from "./measured-cards.ts";
 /** `alike` is null in rows of before, which did not keep it. */
 export type NamedIdentity = Pick<Identity, "state" | "profile"> & {
 	readonly alike: Identity["alike"] | null;
-	/** What the profile rests on, where that is known. */
-	readonly basis?: "measured" | "data-sheets" | null | undefined;
 };
 
 export interface IdentityWords {
@@ -33,7 +31,7 @@ export function identityWords(identity: NamedIdentity | undefined): IdentityWord
 	const { state, alike } = identity;
 	const card = identity.profile ?? alike?.[0] ?? null;
 	const equals = equalsText((alike ?? []).filter((id) => id !== card));
-	const basis = (identity.basis ?? basisOf(card)) === "data-sheets" ? "; profile from data sheets" : "";
+	const basis = basisOf(card) === "data-sheets" ? "; profile from data sheets" : "";
 	const also = `${equals === "" ? "" : `; ${equals}`}${basis}`;
 	switch (state) {
 		case "confirmed":
