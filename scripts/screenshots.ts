@@ -90,9 +90,8 @@ async function shootReadme(browser: Browser, url: string, ids: SampleNetwork, ou
 	await page.getByText("Claimed and proven").waitFor();
 	await shoot("provider");
 	await page.goto(`${url}/programs?sample=mlp-adamw`);
-	await page.getByRole("group", { name: /^Graph of \d+ ops/ }).waitFor();
-	await page.getByRole("button", { name: "%13 matmul" }).first().click();
-	await page.getByRole("heading", { name: "Graph" }).evaluate((one) => one.scrollIntoView());
+	await page.locator("[data-op='step 13'] summary").click();
+	await page.getByRole("heading", { name: "Operators" }).evaluate((one) => one.scrollIntoView());
 	await page.evaluate(() => scrollBy(0, -70));
 	await shoot("program");
 	await page.getByRole("button", { name: "Use the dark theme" }).click();

@@ -110,7 +110,7 @@ test("training, by keyboard alone: from the form to the result, with the curve o
 	assert.ok(readFileSync(await (await saved).path()).length > 1000);
 	assert.deepEqual(await seriousFindings(page), []);
 	await page.getByRole("link", { name: "Its program" }).click();
-	await page.getByRole("group", { name: /^Graph of \d+ ops/ }).waitFor();
+	await page.getByRole("list", { name: "Operators" }).locator("[data-op='step 0']").waitFor();
 	await page.locator(".tile code").getByText(job!.record.terms.program.slice(0, 8)).waitFor();
 });
 

@@ -1,5 +1,5 @@
-// Programs: what a job computes, op by op, as a graph and as a list, with shapes, intervals and cost; and
-// what two of them have in common. From a file, which never leaves this browser, from a sample, or from a
+// Programs: what a job computes, op by op, with shapes, intervals and cost; and what two of them have in
+// common. From a file, which never leaves this browser, from a sample, or from a
 // job; each is checked as every provider checks it.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatBytes } from "../../src/protocol/format-number.ts";
@@ -9,16 +9,15 @@ import { openJobWork } from "../jobs/work/job-work.ts";
 import { DropArea } from "../parts/drop-area.tsx";
 import { formatCount } from "../parts/format.ts";
 import { Empty, Failed, Id, Loading, PageTitle, Panel, Table, Tile } from "../parts/small.tsx";
-import { type GraphOf, GraphPanel } from "../programs/graph-panel.tsx";
 import { OpList } from "../programs/op-list.tsx";
-import { openSource, type Source, sourcesOf } from "../programs/sources.ts";
+import { type NamedProgram, openSource, type Source, sourcesOf } from "../programs/sources.ts";
 import { type Trouble, troubleOf } from "../shell/api.ts";
 import { replaceQuery } from "../shell/router.ts";
 import type { PageProps } from "../shell/shell.tsx";
 
 /** What is asked for, opened; an outdated wish is ended. */
 function useOpened(sources: readonly Source[], key: string) {
-	const [shown, setShown] = useState<readonly GraphOf[] | null>(null);
+	const [shown, setShown] = useState<readonly NamedProgram[] | null>(null);
 	const [trouble, setTrouble] = useState<Trouble | null>(null);
 	useEffect(() => {
 		setTrouble(null);
@@ -28,7 +27,7 @@ function useOpened(sources: readonly Source[], key: string) {
 		const stop = new AbortController();
 		void (async () => {
 			try {
-				const found: GraphOf[] = [];
+				const found: NamedProgram[] = [];
 				for (const one of sources) found.push(await openSource(work, one, stop.signal));
 				if (!stop.signal.aborted) setShown(found);
 			} catch (error) {
@@ -183,11 +182,10 @@ function CostTiles({ program: { root, k, cost } }: { program: DescribedProgram }
 	);
 }
 
-function OneProgram({ of: { name, program } }: { of: GraphOf }) {
+function OneProgram({ of: { name, program } }: { of: NamedProgram }) {
 	return (
 		<>
 			<CostTiles program={program} />
-			<GraphPanel of={[{ name, program }]} />
 			<Panel title="Operators" aside={name}>
 				<OpList label="Operators" ops={program.ops.map((op) => ({ in: "both", op }))} />
 			</Panel>
@@ -214,7 +212,7 @@ function OneProgram({ of: { name, program } }: { of: GraphOf }) {
 	);
 }
 
-function TwoPrograms({ first, second }: { first: GraphOf; second: GraphOf }) {
+function TwoPrograms({ first, second }: { first: NamedProgram; second: NamedProgram }) {
 	const compared = useMemo(() => compareOps(first.program.ops, second.program.ops), [first, second]);
 	const only = (place: "first" | "second") => compared.filter((one) => one.in === place).length;
 	const isSame = first.program.root === second.program.root;
@@ -229,7 +227,6 @@ function TwoPrograms({ first, second }: { first: GraphOf; second: GraphOf }) {
 				<CostTiles program={first.program} />
 				<CostTiles program={second.program} />
 			</Panel>
-			<GraphPanel of={isSame ? [first] : [first, second]} compared={isSame ? [] : compared} />
 			{isSame ? null : (
 				<Panel title="Ops of both">
 					<OpList label="Ops of both" ops={compared} />

@@ -13,6 +13,11 @@ export type Source =
 	| { readonly kind: "sample"; readonly name: string }
 	| { readonly kind: "job"; readonly id: string };
 
+export interface NamedProgram {
+	readonly name: string;
+	readonly program: DescribedProgram;
+}
+
 /** Of an address, in its order: ?job=…, ?sample=…, each also twice. */
 export function sourcesOf(query: URLSearchParams): Source[] {
 	return [...query].flatMap(([key, value]): Source[] => {
@@ -37,11 +42,7 @@ async function programOfJob(work: JobWork, id: string, signal: AbortSignal): Pro
 }
 
 /** Throws why it may not run, or cannot be had. */
-export async function openSource(
-	work: JobWork,
-	source: Source,
-	signal: AbortSignal,
-): Promise<{ readonly name: string; readonly program: DescribedProgram }> {
+export async function openSource(work: JobWork, source: Source, signal: AbortSignal): Promise<NamedProgram> {
 	if (source.kind === "file") {
 		const file = new Uint8Array(await source.file.arrayBuffer());
 		return { name: source.file.name, program: await work.ask("program", { file }) };

@@ -1,7 +1,7 @@
 // A program for people who look at it: its ops with what they read and give, their intervals and their work,
 // and where two programs differ. Pure; from hostile bytes or text. The text of an op is print-text.ts's.
 import { bytesToHex, bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
-import { bytesOf, elementCount } from "../operators/tensor-type.ts";
+import { elementCount } from "../operators/tensor-type.ts";
 import type { CheckedProgram } from "./check-program.ts";
 import { orThrow } from "./fault.ts";
 import { showInterval } from "./intervals.ts";
@@ -23,7 +23,6 @@ export interface OpLine {
 	readonly writes: string;
 	/** Products, terms or instructions. */
 	readonly work: number;
-	readonly bytes: number;
 	/** Its definition. */
 	readonly text: readonly string[];
 }
@@ -59,7 +58,6 @@ function opLine({ tensors }: Program, phase: Phase, number: number, op: Op): OpL
 		reads: op.operands.map(({ source, index }) => (source === "op" ? `%${index}` : nameOf(index))),
 		...{ shape: shapeOf(op.output), interval: showInterval(op.output), work: workOf(op) },
 		writes: op.target === null ? "" : nameOf(op.target),
-		bytes: elementCount(op.output.dims) * bytesOf(op.output.type),
 		text: printOp(op, number, nameOf),
 	};
 }
