@@ -9,7 +9,6 @@ import {
 	answerQuestionsCall,
 	askCall,
 	bookOf,
-	closeGameCall,
 	collectDepositsCall,
 	depositFor,
 	openGameCall,
@@ -21,13 +20,7 @@ import {
 	type Sitting,
 	timeoutCall,
 } from "../../src/chain/contracts/dispute-games.ts";
-import {
-	judgeWireOnChain,
-	proveCall,
-	proveTwoWordsCall,
-	proveWireCall,
-	signAnswer,
-} from "../../src/chain/contracts/disputes.ts";
+import { proveCall, proveTwoWordsCall, proveWireCall, signAnswer } from "../../src/chain/contracts/disputes.ts";
 import {
 	approveJobsCall,
 	assignPartCall,
@@ -271,10 +264,11 @@ test("attack: withheld at each level. Every question of the way down could be an
 test("a false wire convicts by a signed trace; one that is right, or shown from elsewhere, does not", async () => {
 	const { contracts, send, provider } = network;
 	const { accused, wire, sitting, claimHash: claim } = await claimed("wire", 2 ** 10, 512, 512, false);
-	const { said, right } = await judgeWireOnChain(contracts, accused, wire);
+	const judged = (fault: typeof wire) => read(contracts, "wireJudge", "judgeWire", hash("salt"), accused, fault);
+	const [said, right] = await judged(wire);
 	assert.deepEqual([said, right], [wire.leaf.inputs[0], wire.fromRoot.root]);
 	const refused = (fault: typeof wire) =>
-		judgeWireOnChain(contracts, accused, fault).then(
+		judged(fault).then(
 			() => null,
 			(error: unknown) => refusedBecause(error),
 		);
@@ -349,7 +343,7 @@ test("20 false accusers, in a deep run 100: every question is answered, the clai
 	assert.equal(open, count);
 	// One that did not go on is closed; the others hold the claim until the end of their games.
 	wait(replySeconds);
-	gas.gameClose = await send(treasurer, closeGameCall(contracts, sitting, accusers[0]!.address));
+	gas.gameClose = await send(treasurer, callOf(contracts, "disputes", "close", bookOf(sitting), accusers[0]!.address));
 	const nowS = Number((await contracts.client.viem.getBlock()).timestamp);
 	wait(heldUntil - nowS + 30);
 	await send(treasurer, settlePartCall(contracts, accused.terms, 0));

@@ -6,12 +6,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { read } from "../../src/chain/contracts/contracts.ts";
-import {
-	type AccusedCase,
-	type ElementFault,
-	judgeOnChain,
-	judgeWireOnChain,
-} from "../../src/chain/contracts/disputes.ts";
+import type { AccusedCase, ElementFault } from "../../src/chain/contracts/disputes.ts";
 import { refusedBecause } from "../../src/chain/sending/refusal.ts";
 import { toHex } from "../../src/protocol/chain/hex.ts";
 import { philoxKey } from "../../src/protocol/hash/philox.ts";
@@ -48,11 +43,14 @@ before(async () => {
 });
 after(() => network.close());
 
+/** Whoever signed it. */
+const NO_SALT = `0x${"0".repeat(64)}` as const;
 type Found = { readonly said: bigint; readonly right: bigint } | { readonly refused: string };
 
 async function onChain(accused: AccusedCase, fault: ElementFault): Promise<Found> {
 	try {
-		return await judgeOnChain(network.contracts, accused, fault);
+		const [said, right] = await read(network.contracts, "judge", "judgeElement", NO_SALT, accused, fault);
+		return { said, right };
 	} catch (error) {
 		const refused = refusedBecause(error);
 		if (refused === null && !/panic|0x4e487b71/i.test(String(error))) throw error;
@@ -124,8 +122,8 @@ async function wireOnChain(file: Uint8Array): Promise<string | null> {
 	// Of the job's parts only the first is asked about: it has the claim's segments.
 	const terms = { ...NO_TERMS, program, inputs, segments: BigInt(claim.segments), seed: seedIn(file) };
 	try {
-		const found = await judgeWireOnChain(network.contracts, { ...proof.accused, terms, last: inputs }, proof.fault);
-		return `${found.said} ${found.right}`;
+		const accused = { ...proof.accused, terms, last: inputs };
+		return (await read(network.contracts, "wireJudge", "judgeWire", NO_SALT, accused, proof.fault)).join(" ");
 	} catch (error) {
 		const refused = refusedBecause(error);
 		if (refused === null) throw error;

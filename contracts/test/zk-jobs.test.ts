@@ -5,14 +5,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { PrivateKeyAccount } from "viem/accounts";
-import { callOf, read } from "../../src/chain/contracts/contracts.ts";
-import {
-	bookOf,
-	closeGameCall,
-	openGameCall,
-	type QuestionBasis,
-	timeoutCall,
-} from "../../src/chain/contracts/dispute-games.ts";
+import { callOf, read, readEvents } from "../../src/chain/contracts/contracts.ts";
+import { bookOf, openGameCall, type QuestionBasis, timeoutCall } from "../../src/chain/contracts/dispute-games.ts";
 import { announcementOf } from "../../src/chain/contracts/disputes.ts";
 import {
 	approveJobsCall,
@@ -301,7 +295,7 @@ test("a job is trained by one, proven by two others in any order, and paid witho
 	const third = await proven(terms, prover, 3);
 	gas.zkJobSubmit = await send(prover, submitCall(terms, order, third.segment));
 	assert.deepEqual(
-		(await zk.readProvenSegments(contracts, job)).map(({ segment }) => segment),
+		(await readEvents(contracts, "zkJobs", "Proven", { job })).map(({ args }) => Number(args.segment)),
 		[2, 1, 3],
 	);
 	const end = { part: 0, claim: hash, ...(await posted(worker, job, 1 + SEGMENTS, last, treesFor(last))) };
@@ -684,7 +678,7 @@ test("an honest claim in dispute: one transaction clears the segment, and the ac
 		"NothingShown",
 	);
 	wait(1300);
-	await send(other, closeGameCall(contracts, of.sitting, watcher.address));
+	await send(other, callOf(contracts, "disputes", "close", of.book, watcher.address));
 	await send(other, settlePartCall(contracts, of.terms, 0));
 	const coins = await contracts.client.viem.getBalance({ address: worker.address });
 	await send(other, callOf(contracts, "disputes", "collect", of.sitting, watcher.address, question));

@@ -15,7 +15,6 @@ import {
 	pointBytes,
 	type TwinNode,
 	type TwinPair,
-	twinFault,
 	twinLeaf,
 	twinLevels,
 	twinTop,
@@ -239,17 +238,14 @@ test("no way down an honest tree convicts it, whatever is shown", async () => {
 	);
 });
 
-test("a wrong leaf and a wrong sum each convict, where the search finds them", async () => {
+test("a wrong leaf and a wrong sum each convict, where they are", async () => {
 	for (let group = 0; group < 4; group++) {
 		const honest = honestTree(HELD, group, 0);
-		assert.equal(twinFault(honest, honest), null);
 		const leaves = honest[0]!.map(({ point }) => point);
 		const falseLeaf = twinLevels(leaves.with(1, leaves[1]!.add(G1_ONE)));
-		assert.deepEqual(twinFault(falseLeaf, honest), { level: 0, place: 1 });
 		assert.equal(await judged("isLeafFalse", encodeLeaf(leafCall(HELD, group, 0, falseLeaf, 1))), true);
 		assert.equal(await judged("isLeafFalse", encodeLeaf(leafCall(HELD, group, 0, falseLeaf, 0))), false);
 		const falseSum = twinLevels(leaves, (_, __, sum) => sum.add(G1_ONE));
-		assert.deepEqual(twinFault(falseSum, honest), { level: 1, place: 0 });
 		assert.equal(await judged("isSumFalse", encodeSum(falseSum, 1, 0)), true);
 	}
 });

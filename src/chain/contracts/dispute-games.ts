@@ -79,10 +79,6 @@ export const timeoutCall = (
 export const readIsCleared = (contracts: Contracts, sitting: Sitting, segment: number): Promise<boolean> =>
 	readPending(contracts, "disputes", "isCleared", bookOf(sitting), BigInt(segment));
 
-/** A game that is over holds the claim no longer. By anyone. */
-export const closeGameCall = (contracts: Addressed, sitting: Sitting, accuser: Hex): Call =>
-	callOf(contracts, "disputes", "close", bookOf(sitting), accuser);
-
 /**
  * The deposits of a game, once the claim is paid (to its provider) or dead (to the accuser). `unanswered`:
  * the question that stayed open.

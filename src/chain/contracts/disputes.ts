@@ -84,26 +84,3 @@ export function announcementOf(accuser: Hex, proof: Call, salt: Hex): Hex {
 	const evidence = keccak256(`0x${proof.data.slice(2 + 8 + 64)}`);
 	return keccak256(encodeAbiParameters(parseAbiParameters("address, bytes32, bytes32"), [accuser, evidence, salt]));
 }
-
-/**
- * What the judge finds in a fault, whoever signed it: the number said and the right one. Throws where nothing
- * is shown.
- */
-export async function judgeOnChain(
-	contracts: Contracts,
-	accused: AccusedCase,
-	fault: ElementFault,
-): Promise<{ readonly said: bigint; readonly right: bigint }> {
-	const [said, right] = await read(contracts, "judge", "judgeElement", `0x${"0".repeat(64)}`, accused, fault);
-	return { said, right };
-}
-
-/** The same of a false wire: the root said and the right one. */
-export async function judgeWireOnChain(
-	contracts: Contracts,
-	accused: AccusedCase,
-	fault: WireFault,
-): Promise<{ readonly said: Hex; readonly right: Hex }> {
-	const [said, right] = await read(contracts, "wireJudge", "judgeWire", `0x${"0".repeat(64)}`, accused, fault);
-	return { said, right };
-}

@@ -161,17 +161,6 @@ export async function readPointsBefore(contracts: Contracts, job: bigint, segmen
 	return next === segment ? points : null;
 }
 
-/** Segments that somebody has proven, paid or waiting, in the order in which they came. */
-export async function readProvenSegments(
-	contracts: Contracts,
-	job: bigint,
-): Promise<readonly { readonly segment: number; readonly prover: Hex; readonly before: Hex; readonly after: Hex }[]> {
-	const found = await readEvents(contracts, "zkJobs", "Proven", { job });
-	return found.map(({ args: { segment, prover, before, after_ } }) => ({
-		...{ segment: Number(segment), prover: prover.toLowerCase() as Hex, before, after: after_ },
-	}));
-}
-
 const TREE = getAbiItem({ abi: twinPostsAbi, name: "numberOf" }).inputs;
 
 export const postNumber = (poster: Hex, tree: PostedTree): Hex => keccak256(encodeAbiParameters(TREE, [poster, tree]));

@@ -3,7 +3,6 @@
 // to. Shapes and bytes only; which question comes next is src/verify/optimistic/.
 import { concatBytes } from "../bytes/bytes.ts";
 import { packed } from "../chain/hex.ts";
-import { keccak } from "../hash/keccak-tree.ts";
 
 interface Place {
 	readonly segment: number;
@@ -59,8 +58,6 @@ export type ChainQuestion =
 	  };
 
 const QUESTION = 7;
-/** Of a trace only the segment is in the word's name. */
-const TRACE_WORD_BYTES = 10;
 const KINDS = ["trace", "transcript", "writer", "nodes", "op", "leaf", "roots"] as const;
 
 const placed = ({ segment, step, op }: Place): Uint8Array[] => [packed(segment, 8), packed(step, 4), packed(op, 4)];
@@ -210,15 +207,4 @@ export function answerGas(question: ChainQuestion): number {
 		case "roots":
 			return 60_000 + (32 * 60 + 2 * 60 + 500) * (question.states.length + question.results.length);
 	}
-}
-
-/**
- * What is signed of a first word, and what the chain keeps it under; null: it is none. What a question tells
- * only for its check is not in it.
- */
-export function wordQuestion(question: ChainQuestion): Uint8Array | null {
-	const bytes = encodeChainQuestion(question);
-	if (question.kind === "writer") return keccak(bytes);
-	if (question.kind === "trace") return keccak(bytes.subarray(0, TRACE_WORD_BYTES));
-	return question.kind === "transcript" ? keccak(bytes.subarray(0, -4)) : null;
 }

@@ -11,10 +11,10 @@ import { fc, scaled } from "../../../tests/fuzz.test-kit.ts";
 import { Transcript } from "../../../vectors/naive-bn254.ts";
 import { type Poly, proveOpening, valueAt } from "../../../vectors/naive-opening.ts";
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
-import { bytesOf, type G1, G1_ONE, type G2, R, times, wordsOf } from "../../protocol/maths/bn254.ts";
+import { bytesOf, type G2, R, wordsOf } from "../../protocol/maths/bn254.ts";
 import { fromHex, vectorRows } from "../../protocol/vectors.test-kit.ts";
 import { OPENING_BYTES, type OpeningClaim, verifyOpening } from "./opening.ts";
-import { type Powers, readIgnition, tauOf } from "./srs.ts";
+import { commitTo, ignitionPowers, type ProverPowers, tauOf } from "./srs.ts";
 import { createTranscript } from "./transcript.ts";
 
 interface OpeningRow {
@@ -130,15 +130,10 @@ const beside = fileURLToPath(new URL("../../../../shared", import.meta.url));
 const FILE = join(process.env.ASSAY_SHARED ?? beside, "srs/ignition-bn254-2p15.bin");
 
 test("an opening over Ignition's powers", { skip: existsSync(FILE) ? false : `no powers at ${FILE}` }, () => {
-	const powers = readIgnition(new Uint8Array(readFileSync(FILE)), 16) as Powers;
-	const pointOf = (poly: Poly): G1 =>
-		poly.reduce(
-			(sum, one, i) => sum.add(one === 0n ? times(G1_ONE, 0n) : times(powers.points[i]!, one)),
-			times(G1_ONE, 0n),
-		);
+	const powers = ignitionPowers(new Uint8Array(readFileSync(FILE)), 16) as ProverPowers;
 	const commit = (poly: Poly) => {
-		const point = pointOf(poly);
-		return point.is0() ? null : ([point.toAffine().x, point.toAffine().y] as const);
+		const [x, y] = wordsOf(commitTo(powers, poly)) as [bigint, bigint];
+		return x === 0n && y === 0n ? null : ([x, y] as const);
 	};
 	const poly = Array.from({ length: 16 }, (_, i) => BigInt(i * i + 1));
 	const point = [3n, 5n, 7n, R - 1n];

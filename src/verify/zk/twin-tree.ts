@@ -29,8 +29,6 @@ export function pointBytes(point: G1): Uint8Array {
 const nodeBytes = ({ hash, point }: TwinNode): Uint8Array => concatBytes(hash, pointBytes(point));
 const NODE = Uint8Array.of(1);
 const twinHash = ([left, right]: TwinPair): Uint8Array => keccak(NODE, nodeBytes(left), nodeBytes(right));
-const same = (a: TwinNode, b: TwinNode): boolean =>
-	a.point.equals(b.point) && a.hash.every((byte, i) => byte === b.hash[i]);
 
 /** Bits of a value that are looked at together. */
 const DIGIT_BITS = 5n;
@@ -107,27 +105,4 @@ export function twinWay(levels: readonly (readonly TwinNode[])[], level: number,
 		way.push([levels[k]![left]!, levels[k]![left + 1]!]);
 	}
 	return way;
-}
-
-/**
- * Where a tree that somebody posted is false; null: it is the true one. `level` 0: that leaf. Else the node
- * there is not the sum of both below it.
- */
-export function twinFault(
-	posted: readonly (readonly TwinNode[])[],
-	honest: readonly (readonly TwinNode[])[],
-): { readonly level: number; readonly place: number } | null {
-	let [level, place] = [honest.length - 1, 0];
-	if (same(posted[level]![0]!, honest[level]![0]!)) return null;
-	for (; level > 0; level--) {
-		const both = [2 * place, 2 * place + 1].map((i) => ({
-			is: posted[level - 1]![i]!,
-			should: honest[level - 1]![i]!,
-		}));
-		const wrong = both.findIndex(({ is, should }) => !same(is, should));
-		// Both below are right: then the sum is not.
-		if (wrong < 0) return { level, place };
-		place = 2 * place + wrong;
-	}
-	return { level, place };
 }

@@ -164,17 +164,3 @@ export function runAfter(
 	const registers = [...before, ...carried, ...op.code.body.map(() => 0n)];
 	return runSection(op, op.code.after, registers, at, 0, load) ? registers.slice(-op.code.after.length) : null;
 }
-
-/** The whole element. */
-export function mapElement(op: MapOp, at: ElementAt, load: Load): bigint | null {
-	const before: bigint[] = [];
-	if (!runSection(op, op.code.before, before, at, 0, load)) return null;
-	if (op.code.turns === 0) return before.at(-1)!;
-	let carried = firstCarried(op, before);
-	for (let turn = 0; turn < op.code.turns; turn++) {
-		const ran = runTurn(op, before, carried, at, turn, load);
-		if (ran === null) return null;
-		carried = ran.carried;
-	}
-	return runAfter(op, before, carried, at, load)?.at(-1) ?? null;
-}

@@ -6,7 +6,8 @@ import { mixedSample, mlpSample, settlingSample } from "../builder/samples.test-
 import { orThrow } from "../program/fault.ts";
 import { sealProgram } from "../program/open-program.ts";
 import { createMachine } from "../program/run-program.ts";
-import { coordinatesOf, mapElement } from "./map-machine.ts";
+import { findElement } from "../trace/element.ts";
+import { tensorTree } from "../trace/tensor-tree.ts";
 
 const SEED = Uint8Array.from({ length: 32 }, (_, i) => 3 * i);
 
@@ -17,17 +18,10 @@ test("maps of three samples, every element", () => {
 		for (let segment = 0; segment < 3; segment++)
 			machine.runSegment(({ op, step, inputs, output }) => {
 				if (op.operator !== "map") return;
+				const moment = { segment, step, k: program.k, key: philoxKey(SEED) };
+				const trees = inputs.map((one) => tensorTree(one));
 				for (let e = 0; e < output.length; e++) {
-					const at = {
-						segment,
-						step,
-						k: program.k,
-						key: philoxKey(SEED),
-						coordinates: coordinatesOf(e, op.output.dims),
-					};
-					const value = mapElement(op, at, (operand, index) =>
-						index === null ? 0n : BigInt(inputs[operand]![index]!),
-					);
+					const { value } = findElement(op, e, moment, (operand, leaf) => trees[operand]!.leaf(leaf));
 					assert.equal(BigInt(output[e]!), value);
 					elements += 1;
 				}
