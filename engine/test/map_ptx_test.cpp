@@ -1,11 +1,11 @@
-// What the PTX of maps computes, without a card: random maps by PtxMachine and by the plain way of
-// work/run_op.cpp, bit for bit. Neighbours with all edges, loops that come to rest, long arms of selects are
+// What the PTX of maps computes, without a card: random maps by PtxMachine and by the host's own way
+// (cpu/work/map_run.cpp, which work_test compares with the page), bit for bit. Neighbours with all edges, loops that come to rest, long arms of selects are
 // among them. That a driver's compiler does the same is programs_equal_cuda's. Usage: map_ptx_test [cases]
 #include "kit/check.hpp"
 #include "cuda/work/ptx/kernel_ptx.hpp"
 #include "kit/ptx_machine.hpp"
 #include "kit/random_programs.hpp"
-#include "work/run_op.hpp"
+#include "cpu/work/map_run.hpp"
 
 using namespace assay::cuda;
 using namespace assay_test;
@@ -20,6 +20,13 @@ struct Room {
   explicit Room(uint64_t size_) : bytes(size_ + 2 * kGap, 0xcd), size(size_) {}
   uint8_t* at() { return reinterpret_cast<uint8_t*>((reinterpret_cast<uint64_t>(bytes.data()) + kGap - 1) / kGap * kGap); }
 };
+
+// On the host.
+void run_map(const CheckedProgram& checked, const std::vector<const void*>& operands, void* out, const Moment& moment) {
+  const Op& op = checked.program.step[0];
+  const assay::MapPlan plan = assay::plan_map(op, checked.step_registers[0], Phase::step, checked.program.k);
+  assay::run_planned_map(plan, assay_kernels::best_kernels().lanes, op, operands.data(), out, moment, {0, element_count(op.dims)});
+}
 
 KernelPlan plan_of(const Op& op, const std::vector<Interval>& intervals, bool uses_reals = false) {
   const auto count = static_cast<uint32_t>(op.operands.size());
@@ -59,7 +66,7 @@ void compare(RandomPrograms& random, const Program& given_program, bool uses_rea
   rooms.emplace_back(right.size);
   std::vector<const void*> operands;
   for (size_t i = 0; i < op.operands.size(); ++i) operands.push_back(rooms[i].at());
-  run_op(op, operands.data(), right.at(), moment, {0, element_count(op.dims)});
+  run_map(checked, operands, right.at(), moment);
 
   uint32_t words[5] = {static_cast<uint32_t>(moment.segment), moment.step, global_step(moment.segment, moment.step, moment.k), moment.key.k0, moment.key.k1};
   std::vector<uint64_t> parameters{reinterpret_cast<uint64_t>(words)};
@@ -225,9 +232,8 @@ void compare_at_step(RandomPrograms& random, uint8_t axis, uint32_t step) {
   Room fresh(element_count(dims) * 2), kept(fresh.size), right(fresh.size);
   for (auto& [room, tensor] : {std::pair{&kept, 0}, std::pair{&fresh, 1}})
     std::memcpy(room->at(), random.elements(checked.program.tensors[tensor]).data(), fresh.size);
-  const void* operands[] = {fresh.at(), kept.at()};
   const Moment moment{1, step, 8, {7, 11}};
-  run_op(made, operands, right.at(), moment, {0, element_count(dims)});
+  run_map(checked, {fresh.at(), kept.at()}, right.at(), moment);
   KernelPlan plan = plan_of(made, checked.step_registers[0]);
   plan.step_axis = axis;
   const KernelText kernel = kernel_ptx(plan, "NAME");

@@ -46,7 +46,7 @@ void compare(RandomPrograms& random, WorkKernels& cpu, std::span<WorkKernels* co
   const Outcome right = run_on(cpu, program, inputs);
   for (size_t i = 0; i < gpus.size(); ++i) {
     const Outcome found = run_on(*gpus[i], program, inputs);
-    const char* how[] = {"", " on plain ALUs", " by mma.sync, interpreted"};
+    const char* how[] = {"", " on plain ALUs", " by mma.sync"};
     check(found.bytes == right.bytes && found.root == right.root, what + how[i]);
   }
 }
@@ -131,8 +131,8 @@ int main(int argc, char** argv) {
   for (const auto& device : found.devices) {
     const auto context = static_cast<cuda::CudaDevice&>(*device).shared_context();
     cuda::CudaWork fast(context), launched(context, {.graphs = false}), single(context, {.fuses = false}), on_sums(context, {.few_tiles = true}), thick(context, {.thin = false}), plain(context, {.tensor_cores = false}), integers(context, {.reals = false}),
-        by_warps(context, {.warpgroups = false}), interpreted(context, {.warpgroups = false, .interprets = true});
-    WorkKernels *const gpus[] = {&fast, &plain, &interpreted}, *const ways[] = {&fast, &launched, &single, &on_sums, &thick, &plain, &integers, &by_warps, &interpreted};
+        by_warps(context, {.warpgroups = false});
+    WorkKernels *const gpus[] = {&fast, &plain, &by_warps}, *const ways[] = {&fast, &launched, &single, &on_sums, &thick, &plain, &integers, &by_warps};
     RandomPrograms random(2);
     try {
       if (is_tiny) compare_tiny(random, cpu, gpus);

@@ -73,7 +73,7 @@ class CpuWorkMemory : public WorkMemory {
     switch (op.op) {
       case Operator::matmul:
         if (!ready.product.is_plain) return multiply_exact(pool_, kernels_.exact, op, ready.product, from[0], from[1], to, room_);
-        return by_ranges(op, op.operands[0].dims[2], 1, [&](Part part) { run_op(op, from, to, moment, part); });
+        return by_ranges(op, op.operands[0].dims[2], 1, [&](Part part) { multiply_plain(op, from[0], from[1], to, part.first, part.end); });
       case Operator::map:
         return by_ranges(op, op.code.registers() + uint64_t{op.code.turns} * op.code.body.size(), ready.map.block,
                          [&](Part part) { run_planned_map(ready.map, kernels_.lanes, op, from, to, moment, part); });

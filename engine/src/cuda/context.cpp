@@ -74,7 +74,6 @@ void Context::load_work(bool by_mma) const {
   std::call_once(work_, [&] {
     load(work_module());
     load(thin_module());
-    load(interpret_module());
     if (!has_warpgroups_) return;
     for (const KernelModule& module : limb_modules()) {
       load(module);

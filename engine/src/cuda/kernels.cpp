@@ -14,7 +14,6 @@ ASSAY_EMBED(gemm_mma)
 ASSAY_EMBED(gemm_wgmma)
 ASSAY_EMBED(generate)
 ASSAY_EMBED(hash)
-ASSAY_EMBED(interpret)
 ASSAY_EMBED(limb_mma)
 ASSAY_EMBED(limb_text)
 ASSAY_EMBED(limb_wgmma)
@@ -45,7 +44,6 @@ std::span<const KernelModule> limb_modules() {
 }
 KernelModule limb_mma_module() { return {assay_limb_mma, kLimbsByMma}; }
 const char* limb_text() { return reinterpret_cast<const char*>(assay_limb_text); }
-KernelModule interpret_module() { return {assay_interpret, kInterpret}; }
 std::span<const KernelModule> proof_modules() {
   static constexpr KernelModule kModules[] = {{assay_arithmetic, kArithmetic}, {assay_msm, kMsm}, {assay_powers, kPowers},
                                               {assay_lists, kLists},           {assay_segment, kSegment},     {assay_sums, kSums},
@@ -60,7 +58,6 @@ KernelModule thin_module() { return {}; }
 std::span<const KernelModule> limb_modules() { return {}; }
 KernelModule limb_mma_module() { return {}; }
 const char* limb_text() { return ""; }
-KernelModule interpret_module() { return {}; }
 std::span<const KernelModule> proof_modules() { return {}; }
 #endif
 

@@ -13,7 +13,6 @@ inline constexpr const char* kHash[] = {"hash_leaves", "hash_pairs", "hash_level
                                         "hash_leaves_of_all", "hash_levels_of_all", "hash_tops_of_all"};
 inline constexpr const char* kScalar[] = {"mix_leaves", "fma_fp32", "fma_fp64", "fma_int32"};
 inline constexpr const char* kChase[] = {"chase", "hop_targets"};
-inline constexpr const char* kInterpret[] = {"interpret_map"};
 inline constexpr const char* kWork[] = {"split_planes", "multiply_plain", "reduce_rows", "scatter_rows", "narrow_sums"};
 // Bytes of an element of B; tiles of 8 rows of A.
 inline constexpr const char* kThin[] = {"thin_1_1", "thin_1_2", "thin_1_4", "thin_2_1", "thin_2_2", "thin_2_4"};
@@ -45,7 +44,6 @@ struct KernelModule {
 std::span<const KernelModule> kernel_modules();  // those of every card; empty in a build without nvcc
 KernelModule work_module();                      // of programs
 KernelModule thin_module();
-KernelModule interpret_module();
 KernelModule limb_mma_module();
 std::span<const KernelModule> proof_modules();
 // For compute capability 9.0 alone.

@@ -8,9 +8,17 @@
 #include <span>
 #include <vector>
 
-#include "work/run_op.hpp"
+#include "core/philox.hpp"
+#include "work/program.hpp"
 
 namespace assay::work {
+
+// When an op runs.
+struct Moment {
+  uint64_t segment = 0;
+  uint32_t step = 0, k = 1;
+  PhiloxKey key{};
+};
 
 using Root = std::array<uint8_t, 32>;
 // Bytes from the start of a session's memory.

@@ -187,6 +187,25 @@ uint64_t ExactRoom::bytes_for(const ExactKernel& kernel, const Op& op, const Exa
   return Side(kernel, op, product.a, 0).room_bytes() + Side(kernel, op, product.b, 1).room_bytes();
 }
 
+void multiply_plain(const Op& op, const void* a, const void* b, void* out, uint64_t first, uint64_t end) {
+  const Dims &a_dims = op.operands[0].dims, &b_dims = op.operands[1].dims;
+  const uint32_t batch = op.dims[0], rows = op.dims[1], columns = op.dims[2], depth = a_dims[2];
+  with_type(op.operands[0].type, [&](auto* a_type) {
+    with_type(op.operands[1].type, [&](auto* b_type) {
+      with_type(op.type, [&](auto* out_type) {
+        for (uint64_t at = first; at < end; ++at) {
+          const uint64_t column = at % columns, row = at / columns % rows, in = at / columns / rows;
+          const auto* x = static_cast<decltype(a_type)>(const_cast<void*>(a)) + (in / (batch / a_dims[0]) * rows + row) * depth;
+          const auto* y = static_cast<decltype(b_type)>(const_cast<void*>(b)) + (in / (batch / b_dims[0]) * columns + column) * depth;
+          int64_t sum = 0;
+          for (uint32_t k = 0; k < depth; ++k) sum += static_cast<int64_t>(x[k]) * y[k];
+          static_cast<decltype(out_type)>(out)[at] = static_cast<std::remove_pointer_t<decltype(out_type)>>(sum);
+        }
+      });
+    });
+  });
+}
+
 void multiply_exact(ThreadPool& pool, const ExactKernel& kernel, const Op& op, const ExactProduct& product, const void* a, const void* b,
                     void* out, ExactRoom& room) {
   Multiplication(pool, kernel, op, product, room.data()).run(a, b, out);

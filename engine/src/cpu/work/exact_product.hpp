@@ -1,6 +1,6 @@
 // `matmul` of programs on the host's cores, docs/work.md §2: operands as planes of signed bytes, as many as
 // their intervals need, packed once a product and multiplied tile by tile with the CPU's byte products
-// (kernels_exact.inc). Equal to the plain sums of run_op.cpp.
+// (kernels_exact.inc).
 #pragma once
 #include <vector>
 
@@ -36,6 +36,8 @@ class ExactRoom {
   std::vector<uint8_t> bytes_;
 };
 
+// `is_plain`: the elements first … end of the output, each its sum.
+void multiply_plain(const work::Op& op, const void* a, const void* b, void* out, uint64_t first, uint64_t end);
 void multiply_exact(ThreadPool& pool, const assay_kernels::ExactKernel& kernel, const work::Op& op, const ExactProduct& product, const void* a,
                     const void* b, void* out, ExactRoom& room);
 

@@ -12,8 +12,6 @@ struct WorkOptions {
   bool tensor_cores = true;  // else products run on plain ALUs
   bool warpgroups = true;    // else those on tensor cores run by mma.sync, as on cards without wgmma
   bool thin = true;          // else products of few rows run as all others
-  // Maps are interpreted, as where the driver compiles none; then every op runs for itself.
-  bool interprets = false;
   bool fuses = true;         // else every op runs for itself
   bool on_sums = true;       // else no map runs on a product's sums before they are stored
   // Maps also run on products too small to gain by it, and doubles where they are few.

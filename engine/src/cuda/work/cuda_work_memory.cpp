@@ -84,9 +84,7 @@ CudaWorkMemory::CudaWorkMemory(std::shared_ptr<const Context> context, const Wor
   // Waits for copies on the default stream, and they for it.
   ASSAY_CUDA_CALL(cuStreamCreateWithPriority, &stream_, 0u, 0);
   clear(0, plan_.bytes);
-  if (options_.interprets) interpreter_ = std::make_unique<Interpreter>(context_, checked_.program);
-  for (const Phase phase : {Phase::init, Phase::step})
-    if (!interpreter_) make_phase(phase);
+  for (const Phase phase : {Phase::init, Phase::step}) make_phase(phase);
 }
 
 CudaWorkMemory::~CudaWorkMemory() {
@@ -154,6 +152,13 @@ std::vector<Root> CudaWorkMemory::hash_all(std::span<const Stretch> all) {
 }
 
 // ---- kernels
+// Whether a call failed because the driver compiles no PTX, or not this: no binary for this card, invalid PTX, no
+// compiler, its version, compiling switched off (CUresult of cuda.h).
+static bool lacks_compiler(CUresult result) {
+  static constexpr CUresult kReasons[] = {209, 218, 221, 222, 223};
+  return std::ranges::find(kReasons, result) != std::end(kReasons);
+}
+
 std::vector<CudaWorkMemory::Kernel> CudaWorkMemory::compile(const std::vector<KernelText>& texts) {
   // Those that are alike share a kernel.
   std::map<std::string, std::vector<size_t>> users;
@@ -172,8 +177,8 @@ std::vector<CudaWorkMemory::Kernel> CudaWorkMemory::compile(const std::vector<Ke
   const CUresult loaded = driver().cuModuleLoadData(&module, text.c_str());
   if (lacks_compiler(loaded)) {
     modules_.pop_back();
-    interpreter_ = std::make_unique<Interpreter>(context_, checked_.program);
-    return kernels;
+    throw EngineError(ErrorCode::unsupported, "the driver of this card compiles no kernels (PTX) for it, so it runs no programs: install the driver's "
+                                              "libnvidia-ptxjitcompiler; a container needs the driver capability `compute`");
   }
   check(loaded, "cuModuleLoadData");
   number = 0;
@@ -276,12 +281,11 @@ void CudaWorkMemory::launch(const Kernel& kernel, std::span<const Address> point
 void CudaWorkMemory::run(uint32_t number, std::span<const Address> operands, Address out, const Moment& moment) {
   context_->enter();
   has_kept_ = false;
-  if (!interpreter_) make_singles();
+  make_singles();
   const Op& one = op(number);
   const Phase phase = number < checked_.program.init.size() ? Phase::init : Phase::step;
   if (one.op == Operator::map) {
     set_moment(moment);
-    if (interpreter_) return interpret(number, operands, out);
     std::vector<Address> pointers(operands.begin(), operands.end());
     pointers.push_back(out);
     launch(singles_[number], pointers);
@@ -307,14 +311,7 @@ void CudaWorkMemory::run_group(const PhaseKernels& phase, size_t number) {
   for (const Group::Copy& one : group.copies) copy(one.from, one.to, one.bytes);
 }
 
-void CudaWorkMemory::interpret(uint32_t number, std::span<const Address> operands, Address out) {
-  CUdeviceptr at[kMostOperands];
-  for (size_t i = 0; i < operands.size(); ++i) at[i] = memory_.at(operands[i]);
-  interpreter_->run(number, {at, operands.size()}, memory_.at(out), moment_.at(), stream_);
-}
-
 bool CudaWorkMemory::run_phase(Phase phase, const Moment& moment) {
-  if (interpreter_) return false;
   context_->enter();
   PhaseKernels& made = phases_[index_of(phase)];
   set_moment(moment);

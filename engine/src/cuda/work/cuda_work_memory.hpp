@@ -5,7 +5,6 @@
 #include "cuda/work/cuda_work.hpp"
 #include "cuda/work/fuse.hpp"
 #include "cuda/work/hash_all.hpp"
-#include "cuda/work/interpreter.hpp"
 #include "cuda/work/limb_product.hpp"
 
 namespace assay::cuda {
@@ -59,7 +58,6 @@ class CudaWorkMemory : public work::WorkMemory {
   void set_moment(const work::Moment& moment);
   void launch(const Kernel& kernel, std::span<const work::Address> pointers);
   void run_group(const PhaseKernels& phase, size_t group);
-  void interpret(uint32_t number, std::span<const work::Address> operands, work::Address out);
   void run_plain(const work::Op& op, std::span<const work::Address> operands, work::Address out);
   void multiply_limbs(const work::Op& op, work::Phase phase, std::span<const work::Address> operands, work::Address out);
   // One of few rows, read as it lies.
@@ -89,7 +87,6 @@ class CudaWorkMemory : public work::WorkMemory {
   bool has_singles_ = false;
   std::map<std::string, CUfunction> products_;  // by their text
   std::unique_ptr<HashAll> hashes_;
-  std::unique_ptr<Interpreter> interpreter_;  // in place of all compiled kernels
 };
 
 }  // namespace assay::cuda

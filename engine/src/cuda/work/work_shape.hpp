@@ -11,12 +11,6 @@ struct PlaneSplit {
   uint64_t pitch;  // bytes from one row to the next, a multiple of 16
 };
 
-// Of interpreted maps (interpret.cu): so many threads run at once, each with its registers in memory.
-constexpr uint32_t kInterpretThreads = 256, kInterpretBlocksPerUnit = 2;
-struct MapOperands {
-  const void* at[8];
-};
-
 struct PlainProduct {
   uint32_t batch, m, n, k;
   uint32_t a_share, b_share;  // how many batches of the output read one of the operand
