@@ -13,7 +13,7 @@ for program in cpu_equals_cuda programs_equal_cuda proofs_equal_cuda; do
 done
 $built/groth16_equal_cuda vectors 2>&1 | tee "$OUT/groth16_equal_cuda.log" || status=1
 # A driver that compiles nothing: programs are refused with what to do.
-CUDA_DISABLE_PTX_JIT=1 $built/programs_equal_cuda 1 > "$OUT/no_compiler.log" 2>&1 && status=1
+CUDA_CACHE_DISABLE=1 CUDA_DISABLE_PTX_JIT=1 $built/programs_equal_cuda 1 > "$OUT/no_compiler.log" 2>&1 && status=1
 grep libnvidia-ptxjitcompiler "$OUT/no_compiler.log" || status=1
 command -v compute-sanitizer > /dev/null || { echo "no compute-sanitizer here: skipped" && exit $status; }
 check() { # the log's name, what to look for, the program
