@@ -1,6 +1,7 @@
 // What the PTX of maps computes, without a card: random maps by PtxMachine and by the host's own way
-// (cpu/work/map_run.cpp, which work_test compares with the page), bit for bit. Neighbours with all edges, loops that come to rest, long arms of selects are
-// among them. That a driver's compiler does the same is programs_equal_cuda's. Usage: map_ptx_test [cases]
+// (cpu/work/map_run.cpp, which work_test compares with the page), bit for bit. Neighbours with all edges,
+// loops that come to rest, long arms of selects are among them. That a driver's compiler does the same is
+// programs_equal_cuda's. Usage: map_ptx_test [cases]
 #include "kit/check.hpp"
 #include "cuda/work/ptx/kernel_ptx.hpp"
 #include "kit/ptx_machine.hpp"

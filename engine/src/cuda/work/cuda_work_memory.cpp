@@ -152,8 +152,8 @@ std::vector<Root> CudaWorkMemory::hash_all(std::span<const Stretch> all) {
 }
 
 // ---- kernels
-// Whether a call failed because the driver compiles no PTX, or not this: no binary for this card, invalid PTX, no
-// compiler, its version, compiling switched off (CUresult of cuda.h).
+// Whether a call failed because the driver compiles no PTX, or not this: no binary for this card, invalid
+// PTX, no compiler, its version, compiling switched off (CUresult of cuda.h).
 static bool lacks_compiler(CUresult result) {
   static constexpr CUresult kReasons[] = {209, 218, 221, 222, 223};
   return std::ranges::find(kReasons, result) != std::end(kReasons);
