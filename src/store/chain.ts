@@ -77,11 +77,11 @@ function createIntentStore({ database, process: me }: StoreContext, owner: reado
 	const intentId = (id: string) => text("an intent's id", id, 300);
 	return {
 		async get(id: string): Promise<Json | null> {
-			const rows = await database.read<{ readonly body: Json }>(
+			const row = await database.readOne<{ readonly body: Json }>(
 				"SELECT body FROM chain_intents WHERE chain_id = $1 AND registry = $2 AND account = $3 AND id = $4",
 				[...owner, intentId(id)],
 			);
-			return rows[0]?.body ?? null;
+			return row?.body ?? null;
 		},
 		/** With a `lease` a write happens only while this process holds it, else STORE_LEASE_LOST. */
 		async put(id: string, body: Json, lease?: string | null): Promise<void> {

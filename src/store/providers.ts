@@ -217,10 +217,8 @@ export function createProviderStore(context: StoreContext) {
 		recall: async (id: string): Promise<RememberedProvider | null> => (await recallMany([id]))[0] ?? null,
 		list: (query: ProviderQuery = {}) => listProviders<Provider>(database, COLUMNS, query),
 
-		async get(id: string): Promise<Provider | null> {
-			const rows = await database.read<Provider>(`SELECT ${COLUMNS} FROM providers p WHERE id = $1`, [providerId(id)]);
-			return rows[0] ?? null;
-		},
+		get: async (id: string) =>
+			await database.readOne<Provider>(`SELECT ${COLUMNS} FROM providers p WHERE id = $1`, [providerId(id)]),
 
 		/** Outside a probe (suspicion, changed claims). */
 		async remember(id: string, memory: ProviderMemory): Promise<void> {
@@ -229,11 +227,11 @@ export function createProviderStore(context: StoreContext) {
 
 		/** What it said of itself last; kept apart from the row because it is long. */
 		async claim(id: string): Promise<HostClaim | null> {
-			const rows = await database.read<{ readonly claim: HostClaim }>(
+			const row = await database.readOne<{ readonly claim: HostClaim }>(
 				"SELECT claim FROM claims WHERE provider_id = $1",
 				[providerId(id)],
 			);
-			return rows[0]?.claim ?? null;
+			return row?.claim ?? null;
 		},
 
 		async holdings(id: string) {

@@ -191,12 +191,8 @@ export function createRentalStore(context: StoreContext) {
 		 */
 		change: (change: RentalChange) => changeRental(context, change),
 
-		async get(id: string): Promise<Rental | null> {
-			const rows = await database.read<Rental>(`SELECT ${COLUMNS} FROM rentals WHERE id = $1`, [
-				hex("a rental's id", id, 32),
-			]);
-			return rows[0] ?? null;
-		},
+		get: async (id: string) =>
+			await database.readOne<Rental>(`SELECT ${COLUMNS} FROM rentals WHERE id = $1`, [hex("a rental's id", id, 32)]),
 
 		/** Newest first. */
 		list: (query: Query<Pick<Rental, "customer" | "providerId" | "state">> = {}) =>

@@ -38,13 +38,11 @@ function whatCame({ database }: StoreContext) {
 			),
 
 		/** The newest of this number: blocks of a chain that began anew have old numbers. */
-		async get(call: number): Promise<RollCallRow | null> {
-			const rows = await database.read<RollCallRow>(
+		get: async (call: number) =>
+			await database.readOne<RollCallRow>(
 				`SELECT ${ROW} FROM roll_calls WHERE call = $1 ORDER BY called_at_ms DESC LIMIT 1`,
 				[integer("a call", call)],
-			);
-			return rows[0] ?? null;
-		},
+			),
 
 		/** By provider. Of a call that is committed to: as far as it has come. */
 		answers: (id: RollCallId, query: Query<Pick<RollAnswerRow, "state">> = {}) => {

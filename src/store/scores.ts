@@ -48,12 +48,10 @@ export function createScoreStore({ database }: StoreContext) {
 			});
 		},
 
-		async get(providerId: string): Promise<Score | null> {
-			const rows = await database.read<Score>(`SELECT ${COLUMNS} FROM scores s WHERE provider_id = $1`, [
+		get: async (providerId: string) =>
+			await database.readOne<Score>(`SELECT ${COLUMNS} FROM scores s WHERE provider_id = $1`, [
 				hex("a provider's id", providerId, 64),
-			]);
-			return rows[0] ?? null;
-		},
+			]),
 
 		/** Highest first, with the provider's name. */
 		list: (options?: PageOptions) =>

@@ -60,11 +60,10 @@ export function createTokenStore({ database, schema }: StoreContext) {
 		/** Null: unknown, expired or revoked. */
 		async find(secret: string, { nowMs }: { readonly nowMs: number }): Promise<Token | null> {
 			if (typeof secret !== "string" || secret.length > 200) return null;
-			const rows = await database.read<Token>(
+			return await database.readOne<Token>(
 				`SELECT ${COLUMNS} FROM tokens WHERE secret_sha256 = $1 AND revoked_at_ms IS NULL AND (expires_at_ms IS NULL OR expires_at_ms > $2)`,
 				[hashOf(secret), integer("nowMs", nowMs)],
 			);
-			return rows[0] ?? null;
 		},
 
 		/** As it is from then on; null: there is no such token that still works. */

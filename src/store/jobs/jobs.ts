@@ -98,12 +98,8 @@ function lifeOfJobs(context: StoreContext, memory: JobMemory) {
 		remembered: (job: string): JobRow | null => memory.row(job),
 
 		/** The same without what the customer handed in. */
-		async summary(job: string): Promise<JobSummary | null> {
-			const rows = await database.read<JobSummary>(`SELECT ${SUMMARY} FROM jobs WHERE id = $1`, [
-				id("a job's id", job),
-			]);
-			return rows[0] ?? null;
-		},
+		summary: async (job: string) =>
+			await database.readOne<JobSummary>(`SELECT ${SUMMARY} FROM jobs WHERE id = $1`, [id("a job's id", job)]),
 
 		/** Newest first. `q`: in its title, or the beginning of its number. */
 		list: (query: Query<Pick<JobSummary, "customer" | "isOver" | "kind"> & { readonly q: string }> = {}) =>
@@ -224,12 +220,10 @@ function publicRows({ database }: StoreContext, memory: JobMemory) {
 			return draw;
 		},
 
-		async claim(hash: string): Promise<JobClaimRow | null> {
-			const rows = await database.read<JobClaimRow>(`SELECT ${CLAIM} FROM job_claims WHERE hash = $1`, [
+		claim: async (hash: string) =>
+			await database.readOne<JobClaimRow>(`SELECT ${CLAIM} FROM job_claims WHERE hash = $1`, [
 				id("a claim's hash", hash),
-			]);
-			return rows[0] ?? null;
-		},
+			]),
 		/** Newest first. */
 		claims: (query: Query<Pick<JobClaimRow, "job" | "provider" | "state">> = {}) =>
 			readPage<JobClaimRow>(
@@ -243,13 +237,11 @@ function publicRows({ database }: StoreContext, memory: JobMemory) {
 				query,
 			),
 
-		async fraud(hash: string): Promise<(FraudRow & { readonly file: Uint8Array }) | null> {
-			const rows = await database.read<FraudRow & { readonly file: Uint8Array }>(
+		fraud: async (hash: string) =>
+			await database.readOne<FraudRow & { readonly file: Uint8Array }>(
 				`SELECT ${FRAUD}, file FROM frauds WHERE hash = $1`,
 				[id("a fraud's hash", hash)],
-			);
-			return rows[0] ?? null;
-		},
+			),
 		/** Beside any change of its job. False: so many files are kept of its claim already. */
 		addFraud: (fraud: NonNullable<JobChange["fraud"]>, o: { readonly most: number }) => addFraud(database, fraud, o),
 		/** Newest first, without their files. */

@@ -14,6 +14,8 @@ import { inTransaction, type Sql, sqlOn, types } from "./sql.ts";
 export interface Database extends Sql {
 	/** Idempotent: tried again after a lost connection. */
 	read<Row = never>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+	/** The same of the first row; null: there is none. */
+	readOne<Row = never>(text: string, values?: readonly unknown[]): Promise<Row | null>;
 	/** One statement that is a transaction by itself: run again as those are. */
 	statement<Row = never>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
 	/** All or nothing; `work` may run more than once and must have no other effects. */
@@ -138,6 +140,8 @@ export function openDatabase(o: DatabaseOptions): Database {
 	return {
 		query: (text, values) => query(ONCE, text, values),
 		read: (text, values) => query(LOST, text, values),
+		readOne: async <Row>(text: string, values?: readonly unknown[]) =>
+			(await query<Row>(LOST, text, values))[0] ?? null,
 		statement: (text, values) => query(CLASH, text, values),
 		write: (text, values) => tried(ONCE, () => withClient((client) => sqlOn(client).write(text, values))),
 		transaction: (work) => tried(CLASH, () => withClient((client) => inTransaction(client, work))),

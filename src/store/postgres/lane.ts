@@ -19,6 +19,7 @@ export function laneOf(database: Database, connections: number): Database {
 		...database,
 		query: inLane(database.query) as Database["query"],
 		read: inLane(database.read) as Database["read"],
+		readOne: inLane(database.readOne) as Database["readOne"],
 		statement: inLane(database.statement) as Database["statement"],
 		write: inLane(database.write),
 		transaction: inLane(database.transaction) as Database["transaction"],

@@ -6,6 +6,7 @@ import { DEFAULT_POLICY, MINT_ROOTS, type Roots, VENDOR_ROOTS } from "../../veri
 import { asJson } from "../jobs/keeper/job-context.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { actorOf } from "./caller.ts";
+import { createGlance } from "./glance.ts";
 
 export interface ReadyCheck {
 	readonly name: string;
@@ -13,27 +14,15 @@ export interface ReadyCheck {
 	readonly check: () => Promise<string> | string;
 }
 
-/** Counting 10,000 providers takes tens of milliseconds: one count a second for all. */
-const GLANCE_MS = 1000;
-
 export function networkHandlers(
 	context: ValidatorContext,
 	options: { readonly version: string; readonly checks: readonly ReadyCheck[] },
 ) {
 	const { store, env, config, signer } = context;
-	const count = (nowMs: number) => Promise.all([store.overview({ nowMs }), store.dueProbes.counts({ nowMs })]);
-	let glance: { readonly atMs: number; readonly counted: ReturnType<typeof count> } | null = null;
-	function latest(nowMs: number): { readonly atMs: number; readonly counted: ReturnType<typeof count> } {
-		if (glance === null || Math.abs(nowMs - glance.atMs) >= GLANCE_MS) {
-			const mine = { atMs: nowMs, counted: count(nowMs) };
-			glance = mine;
-			// A count that failed is not handed out again.
-			mine.counted.catch(() => {
-				if (glance === mine) glance = null;
-			});
-		}
-		return glance;
-	}
+	// Counting 10,000 providers takes tens of milliseconds.
+	const latest = createGlance(1000, (nowMs) =>
+		Promise.all([store.overview({ nowMs }), store.dueProbes.counts({ nowMs })]),
+	);
 	return {
 		async ready() {
 			const checks = await Promise.all(

@@ -10,6 +10,7 @@ import type { JobChain } from "../jobs/keeper/job-chain.ts";
 import type { JobContext } from "../jobs/keeper/job-context.ts";
 import { shownClaim } from "./claim-handlers.ts";
 import { sittingOf } from "./dispute-view.ts";
+import { createGlance } from "./glance.ts";
 
 const GLANCE_MS = 5000;
 const DAY_MS = 24 * 3_600_000;
@@ -49,7 +50,7 @@ async function openQuestions(chain: JobChain, claims: readonly JobClaimRow[]) {
 
 export function workHandlers(context: JobContext) {
 	const { store, env, config, jobChain } = context;
-	const count = async (nowMs: number) => {
+	const latest = createGlance(GLANCE_MS, async (nowMs) => {
 		const [rows, watchers] = await Promise.all([
 			store.jobMarket.glance({ sinceMs: nowMs - DAY_MS }),
 			jobChain === null ? [] : watchersOf(jobChain),
@@ -60,21 +61,11 @@ export function workHandlers(context: JobContext) {
 			outcomes: { total: outcomes.total, day: outcomes.recent },
 			paidMicros: { total: paidMicros.total, day: paidMicros.recent },
 		};
-	};
-	let glance: { readonly atMs: number; readonly counted: ReturnType<typeof count> } | null = null;
+	});
 
 	return {
 		async getJobMarket() {
-			const nowMs = env.nowMs();
-			if (glance === null || Math.abs(nowMs - glance.atMs) >= GLANCE_MS) {
-				const mine = { atMs: nowMs, counted: count(nowMs) };
-				glance = mine;
-				// A count that failed is not handed out again.
-				mine.counted.catch(() => {
-					if (glance === mine) glance = null;
-				});
-			}
-			return (await glance.counted) as never;
+			return (await latest(env.nowMs()).counted) as never;
 		},
 		async getProviderWork({ params: { id } }) {
 			if ((await store.providers.get(id)) === null)

@@ -14,9 +14,10 @@ import { type PlanWindow, patchColumns, windowPlaces } from "../plan/window.ts";
 import type { Program } from "../program/shapes.ts";
 import type { Window } from "./cnn/layers.ts";
 import { overCovering, type Place, patches } from "./cnn/windows.ts";
-import { batchRows, type MlpSchedule, type Samples } from "./mlp.ts";
+import { batchRows, type Samples } from "./mlp.ts";
 import { constantOf, I32, type Net, rescale, SCALE, turned } from "./numbers.ts";
 import type { Parameter } from "./optimizer.ts";
+import type { OrderedSchedule } from "./order.ts";
 import { LOG_UNIT, logOf } from "./softmax.ts";
 import { expTable, logTable } from "./tables.ts";
 
@@ -139,7 +140,7 @@ interface ExactNet extends Net {
 
 export const exactMlpProgram = (
 	sizes: readonly number[],
-	schedule: MlpSchedule,
+	schedule: OrderedSchedule,
 	shift: number,
 	samples: Samples,
 	weightBits: WeightBits = 32,
@@ -147,7 +148,7 @@ export const exactMlpProgram = (
 
 export function exactProgram(
 	{ sizes, windows, isSoftmax }: ExactSizes,
-	schedule: MlpSchedule,
+	schedule: OrderedSchedule,
 	shift: number,
 	samples: Samples,
 	weightBits: WeightBits,

@@ -4,15 +4,14 @@
 import { buildProgram } from "../builder/build-program.ts";
 import { at, type Expression, type Index, repeat, turn, type Value, view } from "../builder/expression.ts";
 import type { Elements } from "../operators/tensor-type.ts";
-import type { Program } from "../program/shapes.ts";
 import type { WorkloadWeight } from "../workloads/weights-file.ts";
 import { type GeluTables, gelu, geluBackward, geluTables } from "./activation.ts";
 import { Attention } from "./attention.ts";
 import { type Activation, activationOf, Linear, PRODUCT } from "./linear.ts";
 import { Norm } from "./norm.ts";
 import { clampI16, clampI32, type Net, rescale, SCALE, turned } from "./numbers.ts";
-import { copiesOf, type Optimizer, type Parameter, Parameters } from "./optimizer.ts";
-import { batchOf } from "./order.ts";
+import { copiesOf, type Optimizer, type Parameter, Parameters, type TrainedProgram } from "./optimizer.ts";
+import { batchOf, type Schedule } from "./order.ts";
 import { crossEntropy, type ExpTables, expTables, paddedTo64 } from "./softmax.ts";
 
 export interface GptShape {
@@ -21,14 +20,6 @@ export interface GptShape {
 	readonly heads: number;
 	readonly context: number;
 	readonly vocabulary: number;
-}
-
-export interface Schedule {
-	readonly batch: number;
-	readonly steps: number;
-	/** Steps a segment. */
-	readonly k: number;
-	readonly seed: Uint8Array;
 }
 
 /** Values of the residual stream stay inside ±2^27 at 2^16. */
@@ -228,12 +219,6 @@ class Block {
 	}
 }
 
-interface GptProgram {
-	readonly program: Program;
-	readonly given: Readonly<Record<string, Elements>>;
-	readonly parameters: readonly Parameter[];
-}
-
 /** Windows of context + 1 tokens, one after the other; the last token of one is the first of the next. */
 export const windowsOf = (tokens: number, context: number): number => Math.floor((tokens - 1) / context);
 
@@ -267,7 +252,7 @@ export function batchTokens(
 	return { tokens: read(0), labels: read(1) };
 }
 
-export function gptProgram(shape: GptShape, schedule: Schedule, by: Optimizer, tokens: Elements): GptProgram {
+export function gptProgram(shape: GptShape, schedule: Schedule, by: Optimizer, tokens: Elements): TrainedProgram {
 	const { layers, width, context, vocabulary } = shape;
 	const { batch, steps, k } = schedule;
 	const b = buildProgram({ k });

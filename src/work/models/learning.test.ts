@@ -6,8 +6,9 @@ import { drawn } from "../builder/samples.test-kit.ts";
 import { exactMlpProgram } from "./exact-mlp.ts";
 import { floatMlp, type Weights } from "./float-twin.test-kit.ts";
 import { gptProgram } from "./gpt.ts";
-import { type MlpSchedule, mlpProgram } from "./mlp.ts";
+import { mlpProgram } from "./mlp.ts";
 import type { Optimizer } from "./optimizer.ts";
+import type { OrderedSchedule } from "./order.ts";
 import { SEED, Trial } from "./training.test-kit.ts";
 
 const ADAMW = { kind: "adamw", rate: 0.02, warmup: 2, floor: 0.1, beta1: 0.9, beta2: 0.99, decay: 0.1 } as const;
@@ -70,7 +71,7 @@ test("exact SGD rounds no weight: every change is the product itself", () => {
 });
 
 const SIZES = [8, 6, 3];
-const SCHEDULE: MlpSchedule = { batch: 8, steps: 12, k: 1, seed: SEED, order: "affine" };
+const SCHEDULE: OrderedSchedule = { batch: 8, steps: 12, k: 1, seed: SEED, order: "affine" };
 
 /** Twelve steps in floats: slopes by moving each weight, then the formula. */
 function floatRun(by: Optimizer, start: Weights, batches: readonly (readonly [Float64Array, number[]])[]): Weights {

@@ -3,12 +3,10 @@
 // (exact-mlp.ts).
 import { buildProgram } from "../builder/build-program.ts";
 import { at, type Value } from "../builder/expression.ts";
-import type { Elements } from "../operators/tensor-type.ts";
-import type { Program } from "../program/shapes.ts";
 import { type Activation, activationOf, Linear, PRODUCT } from "./linear.ts";
 import { clampI16, clampI32, I16, type Net, rescale, SCALE } from "./numbers.ts";
-import { type Optimizer, type Parameter, Parameters } from "./optimizer.ts";
-import { batchOf, type OrderKind } from "./order.ts";
+import { type Optimizer, Parameters, type TrainedProgram } from "./optimizer.ts";
+import { batchOf, type OrderedSchedule } from "./order.ts";
 import { crossEntropy, expTables } from "./softmax.ts";
 
 /** Rows of features, i16 at 2^11, and the class of each. */
@@ -17,29 +15,14 @@ export interface Samples {
 	readonly labels: Int16Array | Int32Array;
 }
 
-export interface MlpSchedule {
-	readonly batch: number;
-	readonly steps: number;
-	/** Steps a segment. */
-	readonly k: number;
-	readonly seed: Uint8Array;
-	readonly order: OrderKind;
-}
-
 /** Features reach ±16, so gradients of the weights have a range of ±8. */
 const GRADIENT_SCALE = 28;
-
-interface MlpProgram {
-	readonly program: Program;
-	readonly given: Readonly<Record<string, Elements>>;
-	readonly parameters: readonly Parameter[];
-}
 
 /** Inputs `features` and `labels`, and what of them this step sees: [batch, inputs] and [batch]. */
 export function batchRows(
 	net: Net,
 	sizes: readonly number[],
-	{ order, ...schedule }: MlpSchedule,
+	{ order, ...schedule }: OrderedSchedule,
 	{ features, labels }: Samples,
 ): { readonly x: Value; readonly label: Value } {
 	const { b, s, given } = net;
@@ -59,10 +42,10 @@ export function batchRows(
 
 export function mlpProgram(
 	sizes: readonly number[],
-	schedule: MlpSchedule,
+	schedule: OrderedSchedule,
 	by: Optimizer,
 	samples: Samples,
-): MlpProgram {
+): TrainedProgram {
 	const { batch, steps, k } = schedule;
 	const b = buildProgram({ k });
 	const net: Net = { b, s: b.step, given: {}, rows: batch, gradientScale: GRADIENT_SCALE };

@@ -3,7 +3,8 @@
 // rows⌉, which the rates account for. Not here: exact SGD (exact-mlp.ts).
 import type { TensorHandle } from "../builder/build-program.ts";
 import { at, type Expression, type Index, index, segment, step, type Value } from "../builder/expression.ts";
-import { elementCount } from "../operators/tensor-type.ts";
+import { type Elements, elementCount } from "../operators/tensor-type.ts";
+import type { Program } from "../program/shapes.ts";
 import { clampI16, clampI32, I32, type Net, rescale, SCALE, turned } from "./numbers.ts";
 
 interface Rates {
@@ -33,6 +34,12 @@ export interface Parameter {
 	readonly w: TensorHandle;
 	/** Weight decay is for matrices. */
 	readonly decays: boolean;
+}
+
+export interface TrainedProgram {
+	readonly program: Program;
+	readonly given: Readonly<Record<string, Elements>>;
+	readonly parameters: readonly Parameter[];
 }
 
 /** Scale of the rates: AdamW's step is rate·m/√v; the others multiply a gradient. */

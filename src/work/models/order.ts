@@ -10,6 +10,18 @@ import type { Net } from "./numbers.ts";
 
 export type OrderKind = "affine" | "cube";
 
+export interface Schedule {
+	readonly batch: number;
+	readonly steps: number;
+	/** Steps a segment. */
+	readonly k: number;
+	readonly seed: Uint8Array;
+}
+
+export interface OrderedSchedule extends Schedule {
+	readonly order: OrderKind;
+}
+
 /** Fourth word of Philox's counter. */
 const DOMAIN = 0x6f72_6472;
 
@@ -60,14 +72,10 @@ export function orderTable(kind: OrderKind, seed: Uint8Array, n: number, epochs:
 /** [batch]: which samples this step sees. Declares the input `order`. */
 export function batchOf(
 	{ b, s, given }: Net,
-	of: {
+	of: Schedule & {
 		readonly kind: OrderKind;
-		readonly seed: Uint8Array;
 		/** Samples. */
 		readonly n: number;
-		readonly batch: number;
-		readonly steps: number;
-		readonly k: number;
 	},
 ): Value {
 	const { kind, seed, n, batch, steps, k } = of;

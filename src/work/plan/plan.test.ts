@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { drawn } from "../builder/samples.test-kit.ts";
 import { exactMlpProgram } from "../models/exact-mlp.ts";
 import { gptProgram } from "../models/gpt.ts";
-import { type MlpSchedule, mlpProgram } from "../models/mlp.ts";
+import { mlpProgram } from "../models/mlp.ts";
+import type { OrderedSchedule } from "../models/order.ts";
 import { SEED } from "../models/training.test-kit.ts";
 import { encodeProgram } from "../program/encode.ts";
 import { openProgram } from "../program/open-program.ts";
@@ -13,13 +14,13 @@ import type { Op, Program } from "../program/shapes.ts";
 import { compilePlan, type ZkPlan } from "./compile-plan.ts";
 import { provingPlan } from "./proving-plan.ts";
 
-const SCHEDULE: MlpSchedule = { batch: 8, steps: 64, k: 4, seed: SEED, order: "cube" };
+const SCHEDULE: OrderedSchedule = { batch: 8, steps: 64, k: 4, seed: SEED, order: "cube" };
 const ADAMW = { kind: "adamw", rate: 0.02, warmup: 2, floor: 0.1, beta1: 0.9, beta2: 0.99, decay: 0.1 } as const;
 const samples = (rows: number, inputs: number) => ({
 	features: drawn("i16", [rows, inputs], -4096, 4096, 4) as Int16Array,
 	labels: Int16Array.from({ length: rows }, (_, i) => i % 3),
 });
-const exact = (schedule: Partial<MlpSchedule> = {}, sizes = [6, 5, 3], shift = 7, rows = 64): Program =>
+const exact = (schedule: Partial<OrderedSchedule> = {}, sizes = [6, 5, 3], shift = 7, rows = 64): Program =>
 	exactMlpProgram(sizes, { ...SCHEDULE, ...schedule }, shift, samples(rows, sizes[0]!)).program;
 const refused = (program: Program) => {
 	const found = compilePlan(program);

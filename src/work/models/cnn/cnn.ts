@@ -3,12 +3,10 @@
 // weights that stand still (classifier.ts).
 import { buildProgram } from "../../builder/build-program.ts";
 import { at, type Expression, type Index, type Value, view } from "../../builder/expression.ts";
-import type { Elements } from "../../operators/tensor-type.ts";
-import type { Program } from "../../program/shapes.ts";
 import { activationOf, Linear, type LinearGradients, PRODUCT } from "../linear.ts";
 import { clampI16, clampI32, I32, type Net, rescale, SCALE } from "../numbers.ts";
-import { type Optimizer, type Parameter, Parameters } from "../optimizer.ts";
-import { batchOf, type OrderKind } from "../order.ts";
+import { type Optimizer, type Parameter, Parameters, type TrainedProgram } from "../optimizer.ts";
+import { batchOf, type OrderedSchedule } from "../order.ts";
 import { crossEntropy, expTables } from "../softmax.ts";
 import { flat, type Images, pixelsInput } from "./images.ts";
 import { fanIn, type Picture, type Stage, sizeOf } from "./layers.ts";
@@ -17,21 +15,6 @@ import { overCovering, type Place, patches } from "./windows.ts";
 
 /** As for an MLP: features reach ±16. */
 const GRADIENT_SCALE = 28;
-
-interface CnnSchedule {
-	readonly batch: number;
-	readonly steps: number;
-	/** Steps a segment. */
-	readonly k: number;
-	readonly seed: Uint8Array;
-	readonly order: OrderKind;
-}
-
-interface CnnProgram {
-	readonly program: Program;
-	readonly given: Readonly<Record<string, Elements>>;
-	readonly parameters: readonly Parameter[];
-}
 
 /** Weights to begin with, at 2^24, by the parameter's name; drawn where it is null. */
 export type StartWeights = ((name: string) => Int32Array) | null;
@@ -148,7 +131,7 @@ function batchImages(
 	net: Net,
 	input: Picture,
 	classes: number,
-	{ order, ...schedule }: CnnSchedule,
+	{ order, ...schedule }: OrderedSchedule,
 	{ pixels, labels }: Images,
 ): { readonly x: Value; readonly label: Value } {
 	const { b, s, given, rows } = net;
@@ -176,11 +159,11 @@ function countRight({ b, s, rows }: Net, logits: Value, label: Value): void {
 /** The last stage is dense, without relu; windows of max pools have no pads. */
 export function cnnProgram(
 	stages: readonly Stage[],
-	schedule: CnnSchedule,
+	schedule: OrderedSchedule,
 	by: Optimizer,
 	images: Images,
 	start: StartWeights = null,
-): CnnProgram {
+): TrainedProgram {
 	const { batch, steps, k } = schedule;
 	const b = buildProgram({ k });
 	const net: Net = { b, s: b.step, given: {}, rows: batch, gradientScale: GRADIENT_SCALE };

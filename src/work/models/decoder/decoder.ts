@@ -4,10 +4,10 @@ import { buildProgram } from "../../builder/build-program.ts";
 import { at, index, type Value, view } from "../../builder/expression.ts";
 import type { Architecture } from "../../imports/architecture.ts";
 import type { Elements } from "../../operators/tensor-type.ts";
-import type { Program } from "../../program/shapes.ts";
-import { batchTokens, type Schedule } from "../gpt.ts";
+import { batchTokens } from "../gpt.ts";
 import { clampI32, rescale, SCALE } from "../numbers.ts";
-import { type Optimizer, type Parameter, Parameters } from "../optimizer.ts";
+import { type Optimizer, Parameters, type TrainedProgram } from "../optimizer.ts";
+import type { Schedule } from "../order.ts";
 import { crossEntropy, expTables, paddedTo64 } from "../softmax.ts";
 import { activations } from "./activation.ts";
 import { Block, type LoraSpec, normOf, type Shared } from "./block.ts";
@@ -25,12 +25,6 @@ export interface Decoder {
 	readonly residual: number;
 	/** Scale of the gradients of parameters. */
 	readonly gradientScale: number;
-}
-
-export interface DecoderProgram {
-	readonly program: Program;
-	readonly given: Readonly<Record<string, Elements>>;
-	readonly parameters: readonly Parameter[];
 }
 
 /** The first values of the residual stream, [rows, width]. */
@@ -81,7 +75,7 @@ export function decoderProgram(
 	by: Optimizer,
 	tokens: Elements,
 	weightsOf: (net: WideNet, parameters: Parameters) => Weights,
-): DecoderProgram {
+): TrainedProgram {
 	const { batch, steps, k } = schedule;
 	const b = buildProgram({ k });
 	const net: WideNet = {

@@ -1,9 +1,9 @@
 // A Llama-like model that learns from new weights as an exact program; docs/training.md §10.
 import type { Architecture } from "../../imports/architecture.ts";
 import type { Elements } from "../../operators/tensor-type.ts";
-import type { Schedule } from "../gpt.ts";
-import type { Optimizer } from "../optimizer.ts";
-import { type DecoderProgram, decoderProgram } from "./decoder.ts";
+import type { Optimizer, TrainedProgram } from "../optimizer.ts";
+import type { Schedule } from "../order.ts";
+import { decoderProgram } from "./decoder.ts";
 import { Trained, type TrainedPlace } from "./trained.ts";
 
 /** Gradients of a normed net's weights are small: ±0.5 holds them. */
@@ -16,7 +16,7 @@ export function llamaProgram(
 	schedule: Schedule,
 	by: Optimizer,
 	tokens: Elements,
-): DecoderProgram & { readonly places: readonly TrainedPlace[]; readonly residual: number } {
+): TrainedProgram & { readonly places: readonly TrainedPlace[]; readonly residual: number } {
 	const lora = { rank: 1, alpha: 1, targets: [], start: null };
 	const { context } = architecture;
 	const decoder = { architecture, lora, context, residual: RESIDUAL, gradientScale: GRADIENT_SCALE };

@@ -2,9 +2,9 @@
 // still, the state is the adapters and what the optimiser keeps of them. docs/training.md §9 has its numbers.
 import type { ImportedModel } from "../../imports/architecture.ts";
 import type { Elements } from "../../operators/tensor-type.ts";
-import type { Schedule } from "../gpt.ts";
-import type { Optimizer } from "../optimizer.ts";
-import { type Decoder, type DecoderProgram, decoderProgram } from "./decoder.ts";
+import type { Optimizer, TrainedProgram } from "../optimizer.ts";
+import type { Schedule } from "../order.ts";
+import { type Decoder, decoderProgram } from "./decoder.ts";
 import { Frozen } from "./frozen.ts";
 
 /** Gradients of adapters, ±8. */
@@ -21,7 +21,7 @@ export function loraProgram(
 	schedule: Schedule,
 	by: Optimizer,
 	tokens: Elements,
-): DecoderProgram {
+): TrainedProgram {
 	const decoder = { ...of, architecture: model.architecture, gradientScale: GRADIENT_SCALE };
 	return decoderProgram(decoder, schedule, by, tokens, (net) => new Frozen(net, model, bits));
 }
