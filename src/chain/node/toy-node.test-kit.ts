@@ -41,10 +41,10 @@ export const TOY_GENESIS_S = 1_800_000_000;
 /** A node that does what it is asked. */
 const AT_EASE = { down: false, hold: null, isPooling: false, lose: 0 } as const;
 
-export async function createToyNode(): Promise<ToyNode> {
+export async function createToyNode(genesisS = TOY_GENESIS_S): Promise<ToyNode> {
 	const evm = await createEdrProvider({
 		chainId: 7373,
-		timestamp: TOY_GENESIS_S,
+		timestamp: genesisS,
 		treasurer: TREASURER.address.toLowerCase(),
 	});
 	// Several ask at once: between the clock and what is to happen at it nobody else comes.
@@ -71,7 +71,7 @@ export async function createToyNode(): Promise<ToyNode> {
 	const node: ToyNode = {
 		...AT_EASE,
 		sent: 0,
-		nowS: TOY_GENESIS_S,
+		nowS: genesisS,
 		async rpc(method, params) {
 			if (node.down === true) throw new Error("the line is dead");
 			let answer: unknown;

@@ -1,12 +1,12 @@
 // A node for chaos: a real EVM that makes a block twice a second, over HTTP, whose line can be cut, whose
 // newest blocks can be replaced by others, and whose fees can leap. What a fork drops waits in the pool
 // again, or is forgotten, as it happens.
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Rpc } from "../../../src/chain/node/rpc.ts";
 import { serveRpc } from "../../../src/chain/node/serve-rpc.ts";
 import { createToyNode, TOY_GENESIS_S } from "../../../src/chain/node/toy-node.test-kit.ts";
 import { createMutex } from "../../../src/platform/keyed-mutex.ts";
+import { openLine } from "../../faults/line.ts";
 
 const BLOCK_MS = 500;
 /** Raw transactions that a fork may bring back. */
@@ -14,8 +14,8 @@ const REMEMBERED = 50;
 
 export type ChaosNode = Awaited<ReturnType<typeof openChaosNode>>;
 
-export async function openChaosNode() {
-	const node = await createToyNode();
+export async function openChaosNode(genesisS = TOY_GENESIS_S) {
+	const node = await createToyNode(genesisS);
 	const startMs = Date.now();
 	let aheadS = 0;
 	let isOver = false;
@@ -28,7 +28,7 @@ export async function openChaosNode() {
 	const gate = createMutex();
 	const block = () =>
 		gate.run(async () => {
-			node.nowS = Math.max(node.nowS, TOY_GENESIS_S + aheadS + Math.floor((Date.now() - startMs) / 1000));
+			node.nowS = Math.max(node.nowS, genesisS + aheadS + Math.floor((Date.now() - startMs) / 1000));
 			await node.mine(1, 0);
 		});
 	const server = await serveRpc(rpc);
@@ -69,49 +69,5 @@ export async function openChaosNode() {
 			await line.close();
 			await server.close();
 		},
-	};
-}
-
-/** A port that leads to another one, until it is cut. */
-async function openLine(to: number) {
-	const sockets = new Set<Socket>();
-	const server = createServer((socket) => {
-		const far = connect(to, "127.0.0.1");
-		for (const [from, other] of [
-			[socket, far],
-			[far, socket],
-		] as const) {
-			sockets.add(from);
-			from.pipe(other);
-			from.on("error", () => {});
-			from.on("close", () => {
-				sockets.delete(from);
-				other.destroy();
-			});
-		}
-	});
-	const listen = (port: number) =>
-		new Promise<void>((resolve, reject) => {
-			server.once("error", reject);
-			server.listen(port, "127.0.0.1", () => {
-				server.off("error", reject);
-				resolve();
-			});
-		});
-	const end = () =>
-		new Promise<void>((resolve) => {
-			server.close(() => resolve());
-			for (const socket of sockets) socket.destroy();
-		});
-	await listen(0);
-	const { port } = server.address() as AddressInfo;
-	return {
-		port,
-		async cut(ms: number): Promise<void> {
-			await end();
-			await sleep(ms);
-			await listen(port);
-		},
-		close: end,
 	};
 }
