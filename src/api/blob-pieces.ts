@@ -1,13 +1,13 @@
 // Blobs there and back over the API piece by piece, docs/jobs.md §12: for Node and for browsers. An upload
 // that is cut goes on where the server has it; what is fetched is checked by the blob's tree before anybody
 // sees it. How bytes are read and hashed is passed in. Not here: files (blob-transfer.ts).
-import { sleep } from "../platform/abortable.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex, concatBytes, equalBytes } from "../protocol/bytes/bytes.ts";
 import { codes } from "../protocol/codes.ts";
 import { PIECE_BYTES, pieceBytes, pieceCount } from "../protocol/hash/blob-tree.ts";
 import type { BlobName } from "../protocol/network/job-spec.ts";
 import type { ApiClient } from "./create-client.ts";
+import { createPatience, type PatienceOptions } from "./patience.ts";
 
 export type UploadApi = Pick<ApiClient, "beginBlob" | "putBlob">;
 export type DownloadApi = Pick<ApiClient, "getBlob" | "getJobBlob">;
@@ -18,20 +18,11 @@ export interface BlobHashes {
 	readonly foldPieces: (roots: readonly Uint8Array[]) => Promise<Uint8Array> | Uint8Array;
 }
 
-export interface TransferOptions {
-	readonly signal?: AbortSignal;
+export interface TransferOptions extends PatienceOptions {
 	/** Bytes that are there, as they come. */
 	readonly onProgress?: (bytes: number, size: number) => void;
-	/** How long a server may be away, or refuse for being busy, before it is given up. Default 10 minutes. */
-	readonly patienceMs?: number;
-	/** Waits between tries; tests do not. */
-	readonly sleepMs?: (ms: number, signal?: AbortSignal) => Promise<unknown>;
 }
 
-const PATIENCE_MS = 10 * 60_000;
-const LONGEST_WAIT_MS = 10_000;
-/** Refusals that time may end; whatever was acknowledged stays. */
-const PASSING = ["API_UNREACHABLE", "NOT_READY", "RATE_LIMITED", "STORE_UNREACHABLE", "STORE_TIMEOUT"];
 /**
  * Refusals after which the server is asked where the upload stands; more of them in a row than this are no
  * accident.
@@ -129,38 +120,4 @@ export async function fetchPieces(
 	if (bytesToHex(await foldPieces(roots)) !== root)
 		throw wrongBlob(root, "the bytes that came are not those that it names");
 	onProgress?.(size, size);
-}
-
-/**
- * Waits out what passes, longer each time, as long as there is patience; `renew` when something was achieved.
- */
-function createPatience({ patienceMs = PATIENCE_MS, sleepMs = sleep, signal }: TransferOptions) {
-	let waitedMs = 0;
-	let tries = 0;
-	async function wait(error: unknown): Promise<void> {
-		signal?.throwIfAborted();
-		if (!(error instanceof AssayError) || !PASSING.includes(error.code) || waitedMs >= patienceMs) throw error;
-		const told = (error.cause as { retryAfterS?: number } | undefined)?.retryAfterS ?? 0;
-		const ms = Math.min(LONGEST_WAIT_MS, Math.max(told * 1000, 100 * 2 ** tries));
-		tries = Math.min(tries + 1, 10);
-		waitedMs += ms;
-		await sleepMs(ms, signal);
-		signal?.throwIfAborted();
-	}
-	return {
-		wait,
-		renew(): void {
-			waitedMs = 0;
-			tries = 0;
-		},
-		async until<T>(act: () => Promise<T>): Promise<T> {
-			for (;;) {
-				try {
-					return await act();
-				} catch (error) {
-					await wait(error);
-				}
-			}
-		},
-	};
 }

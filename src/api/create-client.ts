@@ -3,6 +3,7 @@
 // Writes are only sent again after RATE_LIMITED: such a request was refused before anything of it was done.
 import { sleep } from "../platform/abortable.ts";
 import { AssayError } from "../protocol/assay-error.ts";
+import { isPassing, retryAfterMs } from "../protocol/passing.ts";
 import { readEventStream } from "./read-event-stream.ts";
 import type { CallInput, ClientReply, Route } from "./route.ts";
 import { type RouteName, type Routes, routeRows, routes } from "./routes.ts";
@@ -12,7 +13,7 @@ import type { NetworkEvent } from "./types.ts";
 
 /** Tries again of a request that the server refused with a short time to wait: no reason to give a job up. */
 const MAX_LIMITED_TRIES = 10;
-const MAX_LIMITED_WAIT_S = 10;
+const MAX_LIMITED_WAIT_MS = 10_000;
 
 export interface ApiClientOptions extends RequestOptions {
 	readonly sleepMs?: (ms: number, signal?: AbortSignal) => Promise<unknown>;
@@ -51,6 +52,10 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 		return audience;
 	});
 
+	/** Of a refusal that passes. */
+	const mostTries = (error: AssayError, isRead: boolean): number =>
+		retries > 0 && isShortlyLimited(error) ? MAX_LIMITED_TRIES : isRead ? retries : 0;
+
 	async function sendReading<T>(
 		route: Route,
 		input: AnyInput,
@@ -62,11 +67,8 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 				return await read(await send(route, input, call));
 			} catch (error) {
 				call.signal?.throwIfAborted();
-				const reads = route.method === "GET" ? retries : 0;
-				const allowed = retries > 0 && isShortlyLimited(error) ? MAX_LIMITED_TRIES : reads;
-				const waitMs = tries < allowed ? waitBefore(error, tries) : null;
-				if (waitMs === null) throw error;
-				await pause(waitMs, call.signal);
+				if (!isPassing(error) || tries >= mostTries(error, route.method === "GET")) throw error;
+				await pause(waitBefore(error, tries), call.signal);
 			}
 		}
 	}
@@ -98,8 +100,12 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 				}
 			} catch (error) {
 				call.signal?.throwIfAborted();
-				if (error instanceof AssayError && waitBefore(error, tries) === null) throw error;
-				if (tries >= retries) throw new AssayError("STREAM_BROKEN", "the stream of events broke off", { cause: error });
+				const isRefusal = error instanceof AssayError && error.code !== "API_UNREACHABLE";
+				if (isRefusal && (!isPassing(error) || tries >= mostTries(error, true))) throw error;
+				if (!isRefusal && tries >= retries)
+					throw new AssayError("STREAM_BROKEN", "the stream of events broke off", { cause: error });
+				await pause(waitBefore(error, tries), call.signal);
+				continue;
 			}
 			// Also after an end without "end": the server was closed, and another may come.
 			if (tries >= retries) throw new AssayError("STREAM_BROKEN", "the stream of events ends again and again");
@@ -141,20 +147,13 @@ async function* rowsOf(
 	}
 }
 
-/** How long to wait before a read is tried again; null when trying again cannot help. */
-function waitBefore(error: unknown, tries: number): number | null {
-	if (!(error instanceof AssayError)) return null;
-	if (!["API_UNREACHABLE", "NOT_READY", "RATE_LIMITED"].includes(error.code)) return null;
-	return Math.min(10_000, Math.max(retryAfterS(error) * 1000, 200 * 2 ** tries));
-}
+/** How long to wait before it is tried again. */
+const waitBefore = (error: unknown, tries: number): number =>
+	Math.min(10_000, Math.max(retryAfterMs(error), 200 * 2 ** tries));
 
-const retryAfterS = (error: AssayError): number =>
-	(error.cause as { retryAfterS?: number } | undefined)?.retryAfterS ?? 0;
-
-function isShortlyLimited(error: unknown): boolean {
-	if (!(error instanceof AssayError) || error.code !== "RATE_LIMITED") return false;
-	const seconds = retryAfterS(error);
-	return seconds > 0 && seconds <= MAX_LIMITED_WAIT_S;
+function isShortlyLimited(error: AssayError): boolean {
+	const ms = retryAfterMs(error);
+	return error.code === "RATE_LIMITED" && ms > 0 && ms <= MAX_LIMITED_WAIT_MS;
 }
 
 async function bodyOf<T>(read: () => Promise<T>): Promise<T> {

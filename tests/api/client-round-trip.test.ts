@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { type ApiClient, createApiClient } from "../../src/api/create-client.ts";
 import { routeRows } from "../../src/api/routes.ts";
+import { problemDocument, STATUS_OF_CODE } from "../../src/api/server/problem.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import { collect, signerOf, startToyApi, type ToyApi, tokenOf } from "./toy-api.test-kit.ts";
 import { toyHandlers } from "./toy-handlers.test-kit.ts";
@@ -105,6 +106,25 @@ test("reads are tried again, writes are not", async () => {
 	tries = 0;
 	await assert.rejects(client.removeProvider({ params: { id: provider.id } }), { code: "API_UNREACHABLE" });
 	assert.equal(tries, 1);
+});
+
+test("a read is tried again after every refusal that the server answers with 429 or 503, a write after none but its rate's", async () => {
+	const refusals = Object.entries(STATUS_OF_CODE).filter(([, status]) => status === 429 || status === 503);
+	assert.ok(refusals.some(([code]) => code === "STORE_UNREACHABLE"));
+	for (const [code, status] of refusals) {
+		let tries = 0;
+		const refuse = async () => {
+			tries += 1;
+			return Response.json(problemDocument({ code, status, detail: "away", hint: "", isOurs: false }, "1"), { status });
+		};
+		const client = createApiClient({ baseUrl: api.url, retries: 2, sleepMs: async () => {}, fetch: refuse });
+		await assert.rejects(client.network(), { code });
+		assert.equal(tries, 3, code);
+		await assert.rejects(collect(client.watchEvents()), { code });
+		assert.equal(tries, 6, code);
+		await assert.rejects(client.removeProvider({ params: { id: provider.id } }), { code });
+		assert.equal(tries, 7, code);
+	}
 });
 
 test("a write that was refused for its rate is sent again when the server says, and not after a long wait", async () => {

@@ -5,6 +5,7 @@ import { hostPlatform } from "../../engine/builds.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { makeFolder, writeDurably } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { isPassing } from "../../protocol/passing.ts";
 import { chainFolder } from "../../validator/settlement/home.ts";
 import { type apiOptions, customerFolder, openApi } from "../api-connection.ts";
 import { dataDirOf } from "../chain/chain-connection.ts";
@@ -47,8 +48,8 @@ async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal): Promise
 		try {
 			return await ask();
 		} catch (error) {
-			const isBusy = error instanceof AssayError && error.code === "CHAIN_UNREACHABLE" && Date.now() < untilMs;
-			if (!isBusy || !(await sleep(1000, signal))) throw error;
+			const mayPass = isPassing(error) && Date.now() < untilMs;
+			if (!mayPass || !(await sleep(1000, signal))) throw error;
 		}
 }
 

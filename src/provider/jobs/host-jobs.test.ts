@@ -350,6 +350,16 @@ test("go: false, a stop and a part that is another's end the run; beats that fai
 	await host.until(isState("claimed"));
 });
 
+test("a part is taken although the validator's database is away when it is accepted", async () => {
+	const desk = await deskOf();
+	let refusals = 0;
+	desk.failing.set("accept", () => (refusals++ === 0 ? new AssayError("STORE_UNREACHABLE", "away") : null));
+	await using host = await startHost(newFolder(), desk);
+	await host.nudge();
+	await host.until(isState("claimed"));
+	assert.equal(refusals, 2);
+});
+
 test("a claim that cannot be handed in now is handed in later, also after a restart", async () => {
 	const [desk, folder] = [await deskOf(), newFolder()];
 	desk.failing.set("claim", () => new AssayError("API_UNREACHABLE", "away"));

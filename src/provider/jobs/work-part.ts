@@ -8,6 +8,7 @@ import { costMicros, leastMs } from "../../market/jobs/fitting-hosts.ts";
 import { type After, sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { isPassing } from "../../protocol/passing.ts";
 import { openRunFolder, type RunWriter } from "../../store/runs/run-folder.ts";
 import { elementCount } from "../../work/operators/tensor-type.ts";
 import { segmentWork } from "../../work/program/job-work.ts";
@@ -320,8 +321,7 @@ export class PartWork {
 			try {
 				return await this.desk.accept(this.asked);
 			} catch (error) {
-				// JOB_STATE: its node may be behind ours. What is declined or gone stays so until the time is over.
-				const isAway = error instanceof AssayError && (AWAY.has(error.code) || error.code === "JOB_STATE");
+				const isAway = isPassing(error) || (error instanceof AssayError && OTHERWISE_SOON.has(error.code));
 				if (!isAway || this.stopping.signal.aborted || this.means.nowMs() > this.page.untilMs) throw error;
 				await sleep(RETRY_MS, this.stopping.signal, this.means.after);
 			}
@@ -399,7 +399,11 @@ const FINAL: ReadonlySet<string> = new Set([
 		"RUN_DAMAGED",
 	],
 ]);
-const AWAY: ReadonlySet<string> = new Set(["API_UNREACHABLE", "NOT_READY", "RATE_LIMITED", "SERVER_FAILED"]);
+/**
+ * Where a bond is locked they pass too. JOB_STATE: the validator's node may be behind ours; what is declined
+ * or gone stays so until the time is over.
+ */
+const OTHERWISE_SOON: ReadonlySet<string> = new Set(["SERVER_FAILED", "JOB_STATE"]);
 
 const plain = (why: string): string => why.replace(/[^\x20-\x7e]/g, " ").slice(0, 200);
 

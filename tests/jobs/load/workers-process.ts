@@ -8,8 +8,8 @@ import { uploadBlob } from "../../../src/api/blob-transfer.ts";
 import { type ApiClient, createApiClient } from "../../../src/api/create-client.ts";
 import type { PartOffer } from "../../../src/api/types.ts";
 import { createSemaphore } from "../../../src/platform/semaphore.ts";
-import { AssayError } from "../../../src/protocol/assay-error.ts";
 import { concatBytes } from "../../../src/protocol/bytes/bytes.ts";
+import { isPassing } from "../../../src/protocol/passing.ts";
 import { answerParent, usageOfThis } from "../../network/child-program.ts";
 import { kindNamed } from "../../network/simulated-kinds.ts";
 import { runSimulatedProvider, simulatedSigner } from "../../network/simulated-provider.ts";
@@ -50,8 +50,6 @@ export interface WorkersStatus {
 
 type Task = Pick<Acknowledged, "job" | "part" | "attempt"> & { readonly audit: number | null };
 
-/** What a validator that is killed, or loses its database, makes of a request. */
-const PASSING = ["API_UNREACHABLE", "NOT_READY", "RATE_LIMITED", "STORE_UNREACHABLE", "STORE_TIMEOUT"];
 const PATIENCE_MS = 60_000;
 const DIALLING_AT_ONCE = 16;
 const MEMORY = 2 ** 30;
@@ -70,8 +68,7 @@ async function patient<T>(act: () => Promise<T>): Promise<T> {
 			took.push(performance.now() - beganMs);
 			return answer;
 		} catch (error) {
-			const isPassing = error instanceof AssayError && PASSING.includes(error.code);
-			if (!isPassing || Date.now() > untilMs) throw error;
+			if (!isPassing(error) || Date.now() > untilMs) throw error;
 			await sleep(200);
 		}
 	}

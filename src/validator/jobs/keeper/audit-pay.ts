@@ -6,6 +6,7 @@ import { partRange } from "../../../market/jobs/job-rules.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
+import { isPassing } from "../../../protocol/passing.ts";
 import { auditHolder } from "../blobs/blob-holders.ts";
 import { claimAtHand } from "./claim-at-hand.ts";
 import { type DrawSource, knownDraw } from "./draw-part.ts";
@@ -104,7 +105,7 @@ export async function payForConviction(
 		try {
 			await chain.pay(name, auditor, pay, { tag: `0x${part.claim!}`, since: fallen.block });
 		} catch (error) {
-			if (!(error instanceof AssayError) || error.code === "CHAIN_UNREACHABLE") throw error;
+			if (!(error instanceof AssayError) || isPassing(error)) throw error;
 			context.log.error({ job: job.id, part: part.part, auditor, err: error }, "jobs: an auditor was not paid");
 		}
 	}
