@@ -38,7 +38,6 @@ library AttestationBook {
     /// What is fetched after a block's time was set may be younger than it.
     uint256 private constant LEAD = 1 days;
     uint8 private constant CERT_SIGN = 0x04;
-    uint8 private constant CRL_SIGN = 0x02;
     bytes32 private constant TEXT_SIGNER = keccak256("Intel SGX TCB Signing");
 
     function mustHaveSigned(bytes32 x, bytes32 y, IAttestations.Signed calldata what) internal view {

@@ -180,3 +180,15 @@ uint256 constant PAIR_START_END = 0x120;
 uint256 constant PAIR_UNITS = 0x140;
 uint256 constant PAIR_WEIGHTS = 0x160;
 uint256 constant PAIR_RECORD = 0x180;
+
+function read(uint256 place) pure returns (uint256 value) {
+    assembly ("memory-safe") {
+        value := mload(place)
+    }
+}
+
+function times(uint256 a, uint256 b) pure returns (uint256 product) {
+    assembly ("memory-safe") {
+        product := mulmod(a, b, mload(FIELD))
+    }
+}

@@ -81,7 +81,9 @@ import {
     S_EQS,
     T_AT,
     USES,
-    VALUES
+    VALUES,
+    read,
+    times
 } from "./Layout.sol";
 import {RowOrder} from "./RowOrder.sol";
 import {ZkTranscript} from "./ZkTranscript.sol";
@@ -107,18 +109,6 @@ library SegmentClaims {
 
     /// @notice Thrown when what the sums say of the columns is not what was committed.
     error ClaimsFalse();
-
-    function read(uint256 place) private pure returns (uint256 value) {
-        assembly ("memory-safe") {
-            value := mload(place)
-        }
-    }
-
-    function times(uint256 a, uint256 b) private pure returns (uint256 product) {
-        assembly ("memory-safe") {
-            product := mulmod(a, b, mload(FIELD))
-        }
-    }
 
     /// Random points of the statement's groups, drawn after everything that they are about.
     function takeBytes() internal pure {

@@ -30,7 +30,8 @@ import {
     Q,
     R_END,
     VALUES,
-    Z
+    Z,
+    read
 } from "./Layout.sol";
 import {ZkTranscript} from "./ZkTranscript.sol";
 
@@ -70,12 +71,6 @@ library SegmentLookups {
         }
         readValues();
         if (faults(sharesOf(read(rho + 32 * count)), tableFault()) != claim) revert LookupsFalse();
-    }
-
-    function read(uint256 place) private pure returns (uint256 value) {
-        assembly ("memory-safe") {
-            value := mload(place)
-        }
     }
 
     /// Each value but z and q is a claim. With one link there are no values of links but the last: they stay

@@ -38,7 +38,9 @@ import {
     USES,
     VALUES,
     WEIGHT,
-    Z
+    Z,
+    read,
+    times
 } from "./Layout.sol";
 import {ZkTranscript} from "./ZkTranscript.sol";
 
@@ -57,12 +59,6 @@ library SegmentProducts {
     error ProductsFalse();
     /// @notice Thrown when weights did not change by what the steps took away.
     error WeightsFalse();
-
-    function read(uint256 place) private pure returns (uint256 value) {
-        assembly ("memory-safe") {
-            value := mload(place)
-        }
-    }
 
     /// z = Σ a_in·W and q = Σ d·W, over steps and the inner axis.
     function checkProducts() internal pure {
@@ -139,12 +135,6 @@ library SegmentProducts {
                 mstore(add(to, PAIR_FORTH), forth)
                 mstore(add(to, PAIR_BACK), back)
             }
-        }
-    }
-
-    function times(uint256 a, uint256 b) private pure returns (uint256 product) {
-        assembly ("memory-safe") {
-            product := mulmod(a, b, mload(FIELD))
         }
     }
 

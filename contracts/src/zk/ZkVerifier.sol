@@ -21,7 +21,8 @@ import {
     P_STEPS,
     P_TOLD,
     RHO_END,
-    SHARES
+    SHARES,
+    read
 } from "./Layout.sol";
 import {Opening} from "./Opening.sol";
 import {Powers} from "./Powers.sol";
@@ -70,12 +71,6 @@ contract ZkVerifier is IZkVerifier, Powers {
         SegmentClaims.takeBytes();
         mustOpen(told, from, proof.length);
         steps = read(P_STEPS);
-    }
-
-    function read(uint256 place) private pure returns (uint256 value) {
-        assembly ("memory-safe") {
-            value := mload(place)
-        }
     }
 
     /// It begins where a segment does, and ends with an epoch of the plan.
