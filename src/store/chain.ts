@@ -3,7 +3,7 @@
 // while this process holds it: who lost it changes nothing any more. Page: docs/epochs.md §4.
 import { AssayError } from "../protocol/assay-error.ts";
 import type { Json } from "../protocol/bytes/canonical-json.ts";
-import { integer, json, list, text } from "./check-input.ts";
+import { address, integer, json, list, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
 import type { Sql } from "./postgres/sql.ts";
 import { holdsLease } from "./queue/leases.ts";
@@ -31,11 +31,6 @@ const MAX_EVENTS = 1_000_000;
 const CURSOR = "events-cursor";
 
 const keyOf = ({ chainId, registry }: ChainKey) => [integer("a chain's id", chainId), address(registry)] as const;
-
-function address(value: string): string {
-	if (!/^0x[0-9a-f]{40}$/.test(value)) throw new AssayError("STORE_INPUT", "an address is not 0x and 40 hex digits");
-	return value;
-}
 
 async function putEvents({ database }: StoreContext, key: ChainKey, change: ChainEventChange): Promise<void> {
 	const rows = list("events", change.added, MAX_EVENTS);

@@ -19,6 +19,12 @@ export function hex(what: string, value: string, digits: number): string {
 	return value;
 }
 
+/** Of an account. */
+export function address(value: string): string {
+	if (!/^0x[0-9a-f]{40}$/.test(value)) bad("an address", "is not 0x and 40 hex digits");
+	return value;
+}
+
 /** Text of our own or of an API caller: refused when it is too long or holds what PostgreSQL cannot. */
 export function text(what: string, value: string, limit: number): string {
 	if (typeof value !== "string") bad(what, "is not text");

@@ -1,8 +1,7 @@
 // Shapes and columns of the tables of roll calls.
-import { AssayError } from "../protocol/assay-error.ts";
 import type { Figure } from "../protocol/probe/evidence.ts";
 import type { RollAnswer, RollCallId } from "../protocol/roll-call/roll-call.ts";
-import { integer } from "./check-input.ts";
+import { address, integer } from "./check-input.ts";
 
 /**
  * `opening`: in the tree of a call that is committed to, and not opened yet. `uncalled`: the provider answers
@@ -94,8 +93,3 @@ export const ROW = `${ID}, beta0, state, code, called_at_ms, deadline_ms, b0_at_
 export const ANSWER = "provider_id, state, code, paid_ppm, ms, leaf, reply, files, mega_ops, bytes";
 export const keyOf = ({ chainId, contract, call }: RollCallId) =>
 	[integer("a chain's id", chainId), address(contract), integer("a call", call)] as const;
-
-function address(value: string): string {
-	if (!/^0x[0-9a-f]{40}$/.test(value)) throw new AssayError("STORE_INPUT", "an address is not 0x and 40 hex digits");
-	return value;
-}

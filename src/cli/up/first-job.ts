@@ -4,14 +4,12 @@ import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import { isCheckout, packageRoot } from "../../engine/builds.ts";
-import { realAfter } from "../../platform/abortable.ts";
-import { repeat } from "../../platform/repeat.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
 import { ordersWhere } from "../../verify/methods/methods.ts";
 import type { CliIo } from "../command.ts";
 import { defaultDataDir } from "../data-folder.ts";
 import { plural } from "../print/table.ts";
 import { hostsReady } from "./hosts-ready.ts";
+import { lookAgain } from "./look-again.ts";
 import type { Live } from "./offer-machine.ts";
 import type { UpReport } from "./up-report.ts";
 
@@ -74,17 +72,13 @@ export function tellReady(
 					`            ${paint.strong(submitCommand({ ...FIRST_JOB, ...(count < 2 && LIAR_JOB) }, dataDir, io))}`,
 				];
 	let isTold = false;
-	const onError = (error: unknown) => {
-		// The API may be closed before this is stopped.
-		if (!(error instanceof AssayError)) throw error;
-	};
-	const looking = repeat({ everyMs: EVERY_MS, after: realAfter, onError }, async () => {
+	const looking = lookAgain(async () => {
 		if (isTold) return;
 		const count = await hostsReady(client);
 		if (count < wanted || isTold) return;
 		isTold = true;
 		for (const line of lines(count)) report.line(line);
 		void looking.stop();
-	});
+	}, EVERY_MS);
 	return () => looking.stop();
 }

@@ -4,15 +4,11 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
-import { realAfter } from "../../platform/abortable.ts";
 import { writeDurably } from "../../platform/durable-file.ts";
-import { repeat } from "../../platform/repeat.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
 import type { WatchEvent } from "../../validator/jobs/watch/watcher.ts";
 import { assayCommand } from "./first-job.ts";
+import { lookAgain } from "./look-again.ts";
 import type { UpReport } from "./up-report.ts";
-
-const EVERY_MS = 3000;
 
 interface FraudsOf {
 	readonly client: Pick<ApiClient, "listFrauds" | "getFraud">;
@@ -34,11 +30,7 @@ export function followFrauds({ client, dataDir, url, report }: FraudsOf) {
 		report.line(`            ${assayCommand()} verify ${path}`);
 		report.line(`          or in the browser: ${url}/disputes/${claim}`);
 	};
-	const onError = (error: unknown) => {
-		// The API is closed before this is stopped.
-		if (!(error instanceof AssayError)) throw error;
-	};
-	const looking = repeat({ everyMs: EVERY_MS, after: realAfter, onError }, async () => {
+	const looking = lookAgain(async () => {
 		for (const { hash, claim } of (await client.listFrauds({ query: { limit: 100 } })).rows) {
 			const path = join(dataDir, "watch", "frauds", `${hash}.fraud`);
 			if (!told.has(path)) await writeDurably(path, await client.getFraud({ params: { hash } }));

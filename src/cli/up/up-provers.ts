@@ -5,21 +5,18 @@ import { join } from "node:path";
 import { createApiClient } from "../../api/create-client.ts";
 import { createChainClient } from "../../chain/node/chain-client.ts";
 import { httpRpc, withRetries } from "../../chain/node/http-rpc.ts";
-import { realAfter } from "../../platform/abortable.ts";
 import { makeFolder } from "../../platform/durable-file.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { loadKeyFile } from "../../platform/key-file.ts";
-import { repeat } from "../../platform/repeat.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
 import { TEST_PARAMETERS } from "../../protocol/proof-powers.ts";
 import type { ProofNews } from "../../provider/proofs/prove-jobs.ts";
 import { chainFolder, contractsPath, readContracts } from "../../validator/settlement/home.ts";
 import { fillTrial } from "../jobs/job-account.ts";
 import { openProver, proofLine, proverAccount } from "../prove/open-prover.ts";
+import { lookAgain } from "./look-again.ts";
 import type { Live } from "./offer-machine.ts";
 import type { UpReport } from "./up-report.ts";
 
-const EVERY_MS = 3000;
 const PROVERS = 2;
 
 /** Null: no chain of its own. Gives the function that stops them. */
@@ -50,11 +47,7 @@ export async function startUpProvers(
 				if (news.state !== "proving") report.line(`prover-${number}  ${proofLine(news, paint)}`);
 			},
 		});
-		const onError = (error: unknown) => {
-			// The API is closed before this is stopped.
-			if (!(error instanceof AssayError)) throw error;
-		};
-		return repeat({ everyMs: EVERY_MS, after: realAfter, onError }, () => prover.round());
+		return lookAgain(() => prover.round());
 	};
 	const provers: Awaited<ReturnType<typeof start>>[] = [];
 	for (let number = 1; number <= PROVERS; number++) provers.push(await start(number));

@@ -6,21 +6,18 @@ import { createApiClient } from "../../api/create-client.ts";
 import { createChainClient } from "../../chain/node/chain-client.ts";
 import { httpRpc, withRetries } from "../../chain/node/http-rpc.ts";
 import { findEngine, hostPlatform } from "../../engine/builds.ts";
-import { realAfter } from "../../platform/abortable.ts";
 import { makeFolder } from "../../platform/durable-file.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { loadKeyFile } from "../../platform/key-file.ts";
-import { repeat } from "../../platform/repeat.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
 import type { WatchEvent } from "../../validator/jobs/watch/watcher.ts";
 import { chainFolder, contractsPath, readContracts } from "../../validator/settlement/home.ts";
 import { fillTrial } from "../jobs/job-account.ts";
 import { openWatcher, watcherAccount } from "../watch/open-watcher.ts";
 import { watchLine } from "../watch/watch-line.ts";
+import { lookAgain } from "./look-again.ts";
 import type { Live } from "./offer-machine.ts";
 import type { UpReport } from "./up-report.ts";
 
-const EVERY_MS = 3000;
 /** Jobs of a trial network are small; one that is not is left to its customer. */
 const MOST_MINUTES = 5;
 const GAS_A_DAY = 100_000_000;
@@ -56,11 +53,7 @@ export async function startUpWatcher(
 		},
 	});
 	say(paint.dim("watcher   optimistic jobs are run again here; whoever lied loses its bond"));
-	const onError = (error: unknown) => {
-		// The API is closed before this is stopped.
-		if (!(error instanceof AssayError)) throw error;
-	};
-	const looking = repeat({ everyMs: EVERY_MS, after: realAfter, onError }, () => watcher.round(stopping.signal));
+	const looking = lookAgain(() => watcher.round(stopping.signal));
 	return async () => {
 		stopping.abort();
 		await looking.stop();

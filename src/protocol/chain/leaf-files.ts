@@ -31,7 +31,7 @@ export const encodeRewards = (leaves: readonly RewardLeaf[]): string =>
 		]),
 	});
 
-const isHex = (value: unknown, digits: number): value is Hex =>
+export const isHex = (value: unknown, digits: number): value is Hex =>
 	typeof value === "string" && value.length === digits + 2 && /^0x[0-9a-f]+$/.test(value);
 const isU32 = (value: unknown): value is number =>
 	typeof value === "number" && Number.isInteger(value) && value >= 0 && value < 2 ** 32;

@@ -2,7 +2,7 @@
 // exchange until a quorum has signed the same. Written and read here and nowhere else. Hostile bytes: whose a
 // signature is, and whether weights are right, is for the reader to find out. docs/epochs.md §4.
 import type { Weights, WeightsSignature } from "./epoch-shapes.ts";
-import type { Hex } from "./hex.ts";
+import { isHex } from "./leaf-files.ts";
 
 export interface SignedWeights {
 	readonly weights: Weights;
@@ -73,7 +73,5 @@ function statementOf(value: unknown): SignedWeights | null {
 
 const isList = (value: unknown, most: number): value is readonly unknown[] =>
 	Array.isArray(value) && value.length <= most;
-const isHex = (value: unknown, digits: number): value is Hex =>
-	typeof value === "string" && value.length === digits + 2 && /^0x[0-9a-f]+$/.test(value);
 const isDecimal = (value: unknown, bits: number): value is string =>
 	typeof value === "string" && /^(0|[1-9]\d{0,38})$/.test(value) && BigInt(value) >> BigInt(bits) === 0n;

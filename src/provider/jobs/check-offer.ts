@@ -2,6 +2,7 @@
 // and again when the program is there. Nothing is taken on the validator's word: the terms make the job's
 // name, the program and its inputs are those of the terms, the state at the start folds to what the part must
 // begin with. Pure. docs/provider.md.
+import { partRange } from "../../market/jobs/job-rules.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
@@ -58,12 +59,6 @@ function must(isRight: boolean, why: string): void {
 	if (!isRight) throw declined(why);
 }
 
-/** Of the terms: the part's first segment, and how many it has. */
-function rangeOf({ segments, parts }: PartOffer["terms"], part: number) {
-	const each = Math.ceil(segments / parts);
-	return { first: each * part, count: Math.min(each, segments - each * part) };
-}
-
 /** Everything that is fetched before the run. */
 export function blobsOf({ spec, begin }: PartOffer): BlobName[] {
 	const plain = ({ root, size }: BlobName) => ({ root, size });
@@ -86,7 +81,7 @@ export function checkOffer(
 	must(isAsked, "what is offered is not what was asked for");
 	must(terms.segments === spec.segments && terms.parts <= terms.segments, "terms and spec have other segments");
 	must(offer.part < terms.parts, "the job has no such part");
-	const { first, count } = rangeOf(terms, offer.part);
+	const { first, count } = partRange(terms, offer.part);
 	must(count >= 1, "the part has no segment");
 	const isRange =
 		offer.audit === null

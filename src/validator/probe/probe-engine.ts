@@ -146,7 +146,7 @@ function sendRun(
 	return client.fma({ session, device, precision, lanes, steps, rounds, seed }, options);
 }
 
-function toRecord({ round, index, leaf, path }: OpeningRecord) {
+export function toRecord({ round, index, leaf, path }: OpeningRecord) {
 	const nodes = Array.from({ length: path.length / 32 }, (_, i) => path.subarray(32 * i, 32 * (i + 1)));
 	return { round, index, leaf, path: nodes };
 }

@@ -2,13 +2,13 @@
 // channel, and asks for the places that β₂ has drawn. Gives one public file a device. The engine's frames are
 // bounded as in any probe; what is in the files is judged by verify/roll-call, from their bytes alone.
 import { createEngineClient, type EngineClient } from "../../engine/client/create-engine-client.ts";
-import type { OpeningRecord } from "../../engine/client/engine-answers.ts";
 import { openRollAnswer, type RolledOpenings, runRollAnswer } from "../../engine/client/roll-call-run.ts";
 import type { Link } from "../../engine/links/link.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { makeRollCallFile, type RollCallBody } from "../../protocol/roll-call/roll-file.ts";
 import { untilFree } from "../agents/until-free.ts";
+import { toRecord } from "../probe/probe-engine.ts";
 import { openProviderLink, withDeadline } from "../probing/open-provider-link.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import type { CommittedTree, TreeEntry } from "./committed-tree.ts";
@@ -85,10 +85,5 @@ export function statedOf({ stated, tree }: OpenedCall, entry: TreeEntry, i: numb
 }
 
 function asRecords({ products, digests, kept }: RolledOpenings) {
-	return { products: products.map(asRecord), digests: digests.map(asRecord), kept: kept.map(asRecord) };
-}
-
-function asRecord({ round, index, leaf, path }: OpeningRecord) {
-	const nodes = Array.from({ length: path.length / 32 }, (_, i) => path.subarray(32 * i, 32 * (i + 1)));
-	return { round, index, leaf, path: nodes };
+	return { products: products.map(toRecord), digests: digests.map(toRecord), kept: kept.map(toRecord) };
 }

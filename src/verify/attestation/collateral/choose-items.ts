@@ -103,7 +103,7 @@ export function chooseItems(
 	return chosen;
 }
 
-const chainIn = (file: Uint8Array): Certificate[] =>
+export const chainIn = (file: Uint8Array): Certificate[] =>
 	certificatesIn(file, "file").map((der, i) => readCertificate(der, `file[${i}]`));
 
 function manifestIds(file: Uint8Array, chain: readonly Certificate[]): string[] {

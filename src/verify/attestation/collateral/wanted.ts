@@ -2,7 +2,6 @@
 // is not known here. Nothing of it was checked: a wrong name gets a file that is refused, or none.
 import { sha384 } from "@noble/hashes/sha2.js";
 import { concatBytes, hexToBytes } from "../../../protocol/bytes/bytes.ts";
-import { certificatesIn } from "../bytes.ts";
 import { kindOfFile } from "../file-kind.ts";
 import { platformTcb } from "../intel/pck.ts";
 import { readQuote } from "../intel/quote.ts";
@@ -14,7 +13,7 @@ import type { AttestationSettings } from "../settings.ts";
 import { hear } from "../verdict.ts";
 import { type Certificate, readCertificate, readName } from "../x509/certificate.ts";
 import type { CollateralItem } from "./bundle.ts";
-import { guestNeeds } from "./choose-items.ts";
+import { chainIn, guestNeeds } from "./choose-items.ts";
 import { answerId, caOf, intelId, manifestId } from "./read-item.ts";
 
 export type Wanted = { readonly item: Pick<CollateralItem, "kind" | "id"> } & (
@@ -65,9 +64,6 @@ export function wantedBy(
 		return !seen.has(name) && seen.add(name);
 	});
 }
-
-const chainIn = (file: Uint8Array): Certificate[] =>
-	certificatesIn(file, "file").map((der, i) => readCertificate(der, `file[${i}]`));
 
 function deviceWants(
 	report: Uint8Array,
