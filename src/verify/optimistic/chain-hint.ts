@@ -4,6 +4,7 @@
 import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import { type ChainQuestion, HINT_BYTES } from "../../protocol/network/chain-question.ts";
 import { type Answers, depthOf, LEVELS, nodesBelow } from "./answers.ts";
+import { cut } from "./questions.ts";
 
 /** Those that ask for nodes of a tree. */
 type ForNodes = Extract<ChainQuestion, { kind: "trace" | "nodes" | "op" }>;
@@ -44,8 +45,6 @@ function nextOf(question: ForNodes, hint: Uint8Array, nodes: readonly Uint8Array
 	return tree === "output" ? { kind: "leaf", ...place, hash: nodes[which]! } : null;
 }
 
-const cut = (bytes: Uint8Array): Uint8Array[] =>
-	Array.from({ length: bytes.length / 32 }, (_, i) => bytes.slice(32 * i, 32 * (i + 1)));
 const rootsBefore = (question: ForNodes): number => (question.kind === "op" ? 32 * question.operands : 0);
 
 /**

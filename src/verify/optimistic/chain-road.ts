@@ -12,19 +12,15 @@ import type { Op, Program, TensorKind } from "../../work/program/shapes.ts";
 import { traceLeafHash } from "../../work/trace/commitments.ts";
 import { writerOf } from "../../work/trace/origins.ts";
 import { LEAF_BYTES, leafCount } from "../../work/trace/tensor-tree.ts";
-import { depthOf, LEVELS, NO_WRITER, nodesBelow, type OpPlace, phaseOf, stepsOf } from "./answers.ts";
+import { depthOf, LEVELS, NO_WRITER, nodesBelow, type OpPlace, phaseOf } from "./answers.ts";
 import { answerWithHint, withoutHint } from "./chain-hint.ts";
 import { type Accused, questionKey } from "./next-question.ts";
-import { type Ask, answerLength, RemoteAnswers } from "./questions.ts";
+import { type Ask, answerLength, cut, RemoteAnswers, traceLeaves } from "./questions.ts";
 
-const traceCount = (program: Program, segment: number): number =>
-	stepsOf(program, segment) * program[phaseOf(segment)].length;
 const opAt = (program: Program, { segment, op }: OpPlace): Op | undefined => program[phaseOf(segment)][op];
 const outputLeaves = ({ output }: Op): number => leafCount(elementCount(output.dims) * bytesOf(output.type));
 const numbersOf = ({ tensors }: Program, kind: TensorKind): number[] =>
 	tensors.flatMap((one, i) => (one.kind === kind ? [i] : []));
-const cut = (bytes: Uint8Array): Uint8Array[] =>
-	Array.from({ length: bytes.length / 32 }, (_, i) => bytes.slice(32 * i, 32 * (i + 1)));
 const placeOf = ({ segment, step, op }: OpPlace): OpPlace => ({ segment, step, op });
 
 /** What the accused said, held against its own words. All that a question builds on was asked before it. */
@@ -45,7 +41,7 @@ export async function chainQuestionOf(
 	const known = knownOf(program, accused);
 	switch (question.kind) {
 		case "trace":
-			return { kind: "trace", segment, count: traceCount(program, segment) };
+			return { kind: "trace", segment, count: traceLeaves(program, segment) };
 		case "writer":
 			return { kind: "writer", phase: segment === 0 ? 0 : 1, tensor: question.tensor };
 		case "state":
@@ -64,7 +60,7 @@ export async function chainQuestionOf(
 				op: 0,
 				height,
 				index,
-				count: traceCount(program, segment),
+				count: traceLeaves(program, segment),
 				node,
 			};
 		}
@@ -259,7 +255,7 @@ function askedOffChain(
 	const { segment } = question;
 	switch (question.kind) {
 		case "trace":
-			return question.count === traceCount(program, segment) && question.count > 0 ? { kind: "trace", segment } : null;
+			return question.count === traceLeaves(program, segment) && question.count > 0 ? { kind: "trace", segment } : null;
 		case "transcript":
 			return { kind: "transcript", ...placeOf(question), element: question.element, path: question.turns };
 		case "roots": {
@@ -272,7 +268,7 @@ function askedOffChain(
 		case "nodes": {
 			const { height: level, index, count } = question;
 			if (question.tree === "trace")
-				return count === traceCount(program, segment) ? { kind: "nodes", segment, level, index } : null;
+				return count === traceLeaves(program, segment) ? { kind: "nodes", segment, level, index } : null;
 			const op = opAt(program, question);
 			return op !== undefined && count === outputLeaves(op)
 				? { kind: "tree", ...placeOf(question), level, index }

@@ -40,7 +40,7 @@ const kept = (program: Program, kind: "state" | "result"): number =>
 const opAt = ({ program }: Pick<AskedPart, "program">, { segment, op }: Pick<OpPlace, "segment" | "op">) =>
 	program[phaseOf(segment)][op];
 
-const traceLeaves = (program: Program, segment: number): number =>
+export const traceLeaves = (program: Program, segment: number): number =>
 	stepsOf(program, segment) * program[phaseOf(segment)].length;
 
 /** Of what the op reads or gives. */
@@ -114,7 +114,7 @@ function opAnswerLength(
  */
 export type Ask = (question: JobQuestion, own?: Answers) => Promise<Uint8Array>;
 
-const cut = (bytes: Uint8Array, from = 0): Uint8Array[] =>
+export const cut = (bytes: Uint8Array, from = 0): Uint8Array[] =>
 	Array.from({ length: (bytes.length - from) / 32 }, (_, i) => bytes.slice(from + 32 * i, from + 32 * (i + 1)));
 
 type WithoutUsual<Q> = Q extends unknown ? Omit<Q, "audit" | "page"> : never;
