@@ -67,8 +67,8 @@ export async function runCrashes(o: CrashOptions): Promise<CrashReport> {
 				recoverEveryMs: 300,
 				verifierThreads: 0,
 				concurrency: 8,
-				// On a machine with much else to do a provider may be late as often as the retries allow: it is asked again
-				// within a second all the same.
+				// On a machine with much else to do a provider may be late as often as the retries allow: it is asked
+				// again within a second all the same.
 				params: { intervalMs: 400, jitterMs: 200, retryFirstMs: 100, backOffMs: 1000, maxAgeMs: 3_600_000 },
 			});
 		const places = ports.map((port) => createPlace(() => start(port)));

@@ -2,20 +2,20 @@
 // tests that it would run until one fails. A file of TypeScript is broken by a throw at the head of every
 // function, others by turning every equality around. Needs a checkout that is set up and has no changes;
 // seconds are those of the last whole run (build/kept-results.json).
-//   node bench/near.ts [--count 20] [--seed 1] [--write]
+//   node bench/mutants/near.ts [--count 20] [--seed 1] [--write]
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { ENGINE_READS } from "../scripts/engine-tests.ts";
-import { openKeptResults } from "../scripts/runner/kept-results.ts";
-import { filesOf, nearTests } from "../scripts/runner/near.ts";
-import { SCENARIOS } from "../scripts/runner/scenarios.ts";
-import { createSourceGraph } from "../scripts/runner/source-graph.ts";
+import { ENGINE_READS } from "../../scripts/engine-tests.ts";
+import { openKeptResults } from "../../scripts/runner/kept-results.ts";
+import { filesOf, nearTests } from "../../scripts/runner/near.ts";
+import { SCENARIOS } from "../../scripts/runner/scenarios.ts";
+import { createSourceGraph } from "../../scripts/runner/source-graph.ts";
 
-const root = fileURLToPath(new URL("../", import.meta.url));
+const root = fileURLToPath(new URL("../../", import.meta.url));
 const IS_SOURCE = /^(src|web|engine\/src|contracts\/src)\/.*\.(tsx?|cpp|hpp|sol)$/;
 const IS_OF_TESTS = /\.test\.|test-kit|_test\./;
 /** One line, or the last of several, that opens the body of a function of the file itself. */
