@@ -19,7 +19,7 @@ const LONGEST_WAIT_MS = 10_000;
  * `mayPass`: where more than the common list does.
  */
 export function createPatience(
-	{ patienceMs = PATIENCE_MS, sleepMs = sleep, signal }: PatienceOptions,
+	{ patienceMs = PATIENCE_MS, sleepMs = sleep, signal }: PatienceOptions = {},
 	mayPass: (error: unknown) => error is AssayError = isPassing,
 ) {
 	let waitedMs = 0;

@@ -8,11 +8,12 @@ import { after, before, test } from "node:test";
 import { fetchBlob, nameBlob } from "../../src/api/blob-transfer.ts";
 import { createApiClient } from "../../src/api/create-client.ts";
 import type { JobResult } from "../../src/api/types.ts";
-import { read } from "../../src/chain/contracts/contracts.ts";
+import { read, readEvents } from "../../src/chain/contracts/contracts.ts";
 import { takeResult } from "../../src/cli/jobs/take-result.ts";
 import { runCommand } from "../../src/cli/run-command.ts";
 import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
 import { createSigner } from "../../src/protocol/probe/signer.ts";
+import { openRefusingApi } from "../faults/refusing-api.ts";
 import { eventually } from "../validator/toy-agent.test-kit.ts";
 import { openStage, PAYER, prepare, type Stage } from "./job-stage.test-kit.ts";
 import type { ToyWorker } from "./toy-worker.test-kit.ts";
@@ -342,6 +343,64 @@ test("several jobs handed in at once from one account are all funded: none takes
 	const runs = await Promise.all([submit(), submit(), submit()]);
 	for (const { code, err } of runs) assert.equal(code, 0, err);
 	assert.equal(new Set(runs.map(({ out }) => JSON.parse(out).id)).size, 3);
+});
+
+test("a job that is funded and cannot be handed in is gone on with, or comes back, and is never funded twice", async () => {
+	const { contracts } = stage.chain!;
+	const isFunded = async (id: string) => (await read(contracts, "jobEscrow", "jobOf", BigInt(`0x${id}`))).isFunded;
+	const fundedBy = async () => (await readEvents(contracts, "jobEscrow", "Funded")).length;
+	const before = await fundedBy();
+	let refusals: string[] = [];
+	const api = await openRefusingApi(stage.validator.url, (what) =>
+		what === "POST /v1/jobs" ? (refusals.shift() ?? null) : null,
+	);
+	const submit = (file: string) =>
+		assay("submit", file, "--detach", "--json", "--api", api.url, "--data", stage.data.path);
+	const begin = async (file: string): Promise<string> => {
+		// Nothing that passes: the command ends, and its money is with the escrow.
+		refusals = ["JOB_QUOTA"];
+		const run = await submit(file);
+		assert.equal(run.code, 75, run.err);
+		const [, id] = /^ {2}job ([0-9a-f]{64})\n[\s\S]*funded by/m.exec(run.err) ?? [];
+		assert.ok(id !== undefined && (await isFunded(id)), run.err);
+		return id;
+	};
+	try {
+		refusals = ["RATE_LIMITED", "STORE_UNREACHABLE", "STORE_TIMEOUT"];
+		const patient = await submit(job("patient.json", { method: "sampled:1", seed: `0x${"21".repeat(32)}` }));
+		assert.deepEqual([patient.code, refusals], [0, []], patient.err);
+		const again = job("again.json", { method: "sampled:1", seed: `0x${"22".repeat(32)}` });
+		const begun = await begin(again);
+		const status = await market("status", begun.slice(0, 12));
+		assert.match(status.out, /begun here and not handed in: .*again\.json/);
+		await refused(67, /was begun here and not handed in \[JOB_UNKNOWN\]\n {2}\S/, "result", begun);
+		const second = await submit(again);
+		assert.deepEqual([second.code, JSON.parse(second.out).id, (await fundedBy()) - before], [0, begun, 2], second.err);
+		assert.match(second.err, /was begun before and not handed in/);
+		// By the book alone, with no validator there; and then there is nothing to go on with.
+		const given = job("given.json", { method: "sampled:1", seed: `0x${"23".repeat(32)}` });
+		const gone = await begin(given);
+		const cancelled = await assay("cancel", gone, "--api", "http://127.0.0.1:1", "--data", stage.data.path);
+		assert.equal(cancelled.code, 0, cancelled.err);
+		assert.match(cancelled.err, /[1-9]\S* tokens came back/);
+		assert.match(cancelled.out, /nothing of it is left/);
+		// On another machine, by key, chain and number.
+		const far = await begin(given);
+		assert.notEqual(far, gone);
+		cpSync(join(scratch, "customer-account.key"), join(scratch, "far.key"));
+		rmSync(join(scratch, "jobs"), { recursive: true });
+		const chain = [
+			"--rpc",
+			stage.validator.chain!.url,
+			"--contracts",
+			join(stage.data.path, "chain", "contracts.json"),
+		];
+		const refund = await assay("refund", far, "--key-file", "far.key", ...chain);
+		assert.equal(refund.code, 0, refund.err);
+		assert.match(refund.err, /[1-9]\S* tokens came back/);
+	} finally {
+		await api.close();
+	}
 });
 
 test("cancelled before anybody has it, a job costs nothing but gas", async () => {

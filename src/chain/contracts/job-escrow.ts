@@ -11,7 +11,7 @@ import {
 } from "viem";
 import { jobEscrowAbi } from "../abi/job-escrow-abi.ts";
 import type { Call, ChainAccount } from "../sending/sign.ts";
-import { type Contracts, callOf, read, readPending } from "./contracts.ts";
+import { type Contracts, callOf, read, readEvents, readPending } from "./contracts.ts";
 
 type Addressed = Pick<Contracts, "addresses">;
 
@@ -31,6 +31,12 @@ const TERMS = getAbiItem({ abi: jobEscrowAbi, name: "fund" }).inputs;
 
 /** A job's number: the hash of its terms. */
 export const jobIdOf = (terms: JobTerms): bigint => BigInt(keccak256(encodeAbiParameters(TERMS, [terms])));
+
+/** What a job was funded with, as the chain tells it to anybody; null: nobody funded such a job. */
+export async function fundedTerms(contracts: Contracts, job: bigint): Promise<JobTerms | null> {
+	const [funded] = await readEvents(contracts, "jobEscrow", "Funded", { job });
+	return funded !== undefined && jobIdOf(funded.args.terms) === job ? funded.args.terms : null;
+}
 
 /** What fund takes, and must be approved before. */
 export const jobCost = ({ price, fee, audit, parts }: JobTerms): bigint => BigInt(parts) * (price + fee + audit);

@@ -22,6 +22,9 @@ export async function openCustomerChain(
 ): Promise<ChainActor> {
 	const { chain } = await api.getChain();
 	const url = rpcUrlOf(values, io) ?? (chain?.isEmbedded ? await ownersDoor(values, io) : null);
+	const confirmations = (url === null ? null : confirmationsOf(values, url)) ?? 1;
+	if (url !== null && values.contracts !== undefined)
+		return { account, url, contracts: await openContracts(url, values, io, [], confirmations) };
 	if (chain === null || url === null)
 		throw new AssayError("CHAIN_MISSING", `this validator ${chain === null ? "has no chain" : "names no node"}`, {
 			hint:
@@ -31,9 +34,6 @@ export async function openCustomerChain(
 						? "Its chain is embedded: only who can read its data folder may send there (--data)."
 						: `Name a node of chain ${chain.chainId} with --rpc.`,
 		});
-	const confirmations = confirmationsOf(values, url) ?? 1;
-	if (values.contracts !== undefined)
-		return { account, url, contracts: await openContracts(url, values, io, [], confirmations) };
 	const client = await createChainClient(await reachNode(url), { confirmations });
 	const addresses = { ...chain.contracts, chainId: chain.chainId } as ContractAddresses;
 	return { account, url, contracts: await contractsOn(client, addresses) };

@@ -175,6 +175,13 @@ a job, or the beginning of its number. On the network that assay up runs here no
 				return (await import("../jobs/audit-job.ts")).auditJob(values, io, id);
 			},
 		},
+		refund: {
+			takes: "ID",
+			does: "take back what the escrow may give, without a validator: by this machine's book, or by key, node and whole number",
+			async run(values, io, id = "") {
+				return (await import("../jobs/show-jobs.ts")).refundJob(values, io, id);
+			},
+		},
 		cancel: {
 			takes: "ID",
 			does: "take back what nobody works at; its money comes back",

@@ -1,12 +1,14 @@
 // A job while strangers work at it: one line for each transition, the curve of its first metric, and its
-// picture as far as it is, until it is over. What is shown comes from the provider's heartbeats and proves
-// nothing; the claim does.
+// picture as far as it is, until it is over; a validator that is away for minutes is waited for. What is shown
+// comes from the provider's heartbeats and proves nothing; the claim does.
 
 import { fetchBlob } from "../../api/blob-transfer.ts";
 import type { ApiClient } from "../../api/create-client.ts";
+import { createPatience } from "../../api/patience.ts";
 import type { NetworkEvent } from "../../api/types.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hex, int, list, object, type Shape, type Typed } from "../../protocol/bytes/shape.ts";
+import { isPassing } from "../../protocol/passing.ts";
 import type { CliIo } from "../command.ts";
 import { paintFor } from "../print/paint.ts";
 import { createRunProgress, type RunProgress } from "../print/run-progress.ts";
@@ -51,12 +53,24 @@ export async function followJob(
 			if (made !== null) print(`  ${paint.dim(`${made} shows how far it is`)}`);
 		}
 	};
+	const patience = createPatience({ signal: io.interrupted });
+	let isAway = false;
 	try {
-		for await (const event of api.watchJob({ params: { id } }, { signal: io.interrupted, lastEventId: "0" })) {
-			await show(event);
-			if (event.kind === "job.over") return true;
-		}
-		return true;
+		for (let lastEventId = "0"; ; )
+			try {
+				for await (const event of api.watchJob({ params: { id } }, { signal: io.interrupted, lastEventId })) {
+					[lastEventId, isAway] = [event.id, false];
+					patience.renew();
+					await show(event);
+					if (event.kind === "job.over") return true;
+				}
+				return true;
+			} catch (error) {
+				const wait = patience.wait(error);
+				if (isPassing(error) && !isAway) print(`  ${paint.dim("the validator is away; the job goes on without it")}`);
+				isAway = true;
+				await wait;
+			}
 	} catch (error) {
 		if (io.interrupted.aborted) return false;
 		throw error;

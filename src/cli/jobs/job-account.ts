@@ -3,12 +3,11 @@
 import { join } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import { callOf, read } from "../../chain/contracts/contracts.ts";
-import { approveJobsCall, fundJobCall, type JobTerms, jobCost } from "../../chain/contracts/job-escrow.ts";
+import { approveJobsCall, fundJobCall, type JobTerms, jobCost, jobIdOf } from "../../chain/contracts/job-escrow.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
 import { makeFolder } from "../../platform/durable-file.ts";
 import { realEnvironment } from "../../platform/environment.ts";
-import { type FolderLock, lockFolder } from "../../platform/folder-lock.ts";
 import { loadAccountKey } from "../../platform/key-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
@@ -21,15 +20,21 @@ import { openCustomerChain, ownersDoor } from "../chain/customer-chain.ts";
 import type { ChainActor } from "../chain/provider-chain.ts";
 import { GAS, requireFunds, requireGas } from "../chain/require-funds.ts";
 import type { CliIo } from "../command.ts";
+import { lockOrGoOn } from "./job-book.ts";
 
 export type PayerValues = ChainValues & { readonly "key-file"?: string | undefined };
 
 export interface JobPayer {
 	readonly actor: ChainActor;
-	/** Approves and funds, with what earlier jobs left first. Throws CHAIN_FUNDS, CHAIN_MISSING. */
+	/**
+	 * Approves and funds, with what earlier jobs left first; nothing of one that is funded. Throws CHAIN_FUNDS,
+	 * CHAIN_MISSING.
+	 */
 	fund(terms: JobTerms, escrow: { readonly chainId: number; readonly contract: string }): Promise<void>;
 	/** What jobs did not spend, back to the account. Throws CHAIN_FUNDS without gas. */
 	collect(): Promise<bigint>;
+	/** While no other command of this user pays from the account. */
+	alone<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** What jobs did not spend, from the escrow to the account that paid. Throws CHAIN_FUNDS without gas. */
@@ -40,6 +45,9 @@ async function collectRest({ contracts, account }: ChainActor): Promise<bigint> 
 	await sendCall(contracts.client, account, callOf(contracts, "jobEscrow", "collect", account.address));
 	return owed;
 }
+
+export const isFunded = async ({ contracts }: ChainActor, terms: JobTerms): Promise<boolean> =>
+	(await read(contracts, "jobEscrow", "jobOf", jobIdOf(terms))).isFunded;
 
 /** Coins of a trial account: gas for years. */
 const TRIAL_WEI = 10n ** 18n;
@@ -72,13 +80,18 @@ export async function openJobPayer(
 				});
 			const amount = jobCost(terms);
 			await alone(actor.account, io, async () => {
+				if (await isFunded(actor, terms)) return;
 				await collectRest(actor);
 				if (isTrial) await fillTrial(actor, amount, chainFolder(dataDirOf(values, io)));
 				await requireFunds(actor, { tokens: amount, gas: GAS.register });
 				await sendCall(client, actor.account, approveJobsCall(contracts, amount));
-				await sendCall(client, actor.account, fundJobCall(contracts, terms));
+				await sendCall(client, actor.account, fundJobCall(contracts, terms)).catch(async (error: unknown) => {
+					// What a command that was killed had sent came first.
+					if (!(await isFunded(actor, terms))) throw error;
+				});
 			});
 		},
+		alone: (work) => alone(actor.account, io, work),
 		collect: () => alone(actor.account, io, () => collectRest(actor)),
 	};
 }
@@ -94,13 +107,8 @@ const TURN_MS = 30_000;
 async function alone<T>({ address }: ChainAccount, io: CliIo, work: () => Promise<T>): Promise<T> {
 	const folder = join(customerFolder(io.env), "paying", address.toLowerCase());
 	await makeFolder(folder);
-	const take = (): Promise<FolderLock | null> =>
-		lockFolder(folder, TURN_MS).catch((error: unknown) => {
-			if (error instanceof AssayError && error.code === "LOCK_FAILED") return { release: async () => {} };
-			throw error;
-		});
-	let turn = await take();
-	while (turn === null && !io.interrupted.aborted) turn = await take();
+	let turn = await lockOrGoOn(folder, TURN_MS);
+	while (turn === null && !io.interrupted.aborted) turn = await lockOrGoOn(folder, TURN_MS);
 	try {
 		return await work();
 	} finally {

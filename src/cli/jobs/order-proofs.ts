@@ -3,7 +3,7 @@
 // on chain what is to be proven. Not here: the commitments themselves (src/provider/proofs/order.ts).
 import { resolve } from "node:path";
 import { read } from "../../chain/contracts/contracts.ts";
-import type { JobTerms } from "../../chain/contracts/job-escrow.ts";
+import { type JobTerms, jobIdOf } from "../../chain/contracts/job-escrow.ts";
 import { orderDisputesCall } from "../../chain/contracts/segment-proofs.ts";
 import { orderProofsCall, registerPlanCall, type ZkOrder } from "../../chain/contracts/zk-jobs.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
@@ -69,9 +69,13 @@ export async function orderOnChain(
 	{ plan, order }: JobToOrder,
 ): Promise<void> {
 	const { client } = contracts;
+	const isByProofs = methodNumbered(terms.method)?.driver === "proofs";
+	const book = isByProofs ? "zkJobs" : "segmentProofs";
+	// A command that was stopped may have.
+	if (await read(contracts, book, "isOrdered", jobIdOf(terms))) return;
 	await requireGas(client, account, GAS.plan);
 	const isKnown = BigInt(await read(contracts, "zkPlans", "imageOf", order.plan)) !== 0n;
 	if (!isKnown) await sendCall(client, account, registerPlanCall(contracts, toHex(planWords(plan))));
-	const call = methodNumbered(terms.method)?.driver === "proofs" ? orderProofsCall : orderDisputesCall;
+	const call = isByProofs ? orderProofsCall : orderDisputesCall;
 	await sendCall(client, account, call(contracts, terms, order));
 }

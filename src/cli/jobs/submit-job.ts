@@ -1,22 +1,21 @@
 // `assay job quote FILE` and `assay job submit FILE`: a job file is handed to strangers. Its blobs are
 // uploaded, a validator names a price, the user is asked once, the escrow is funded, and the job is followed
-// until it is paid. Safe to repeat: what is uploaded is not sent twice, and an offer that was funded is
-// handed in again. Page: docs/jobs.md §13.
+// until it is paid. Safe to repeat: what is uploaded is not sent twice, and what an earlier command began and
+// could not hand in goes on (hand-in.ts). Page: docs/jobs.md §13.
 import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { uploadBlobs } from "../../api/blob-transfer.ts";
 import type { ApiClient } from "../../api/create-client.ts";
+import { createPatience } from "../../api/patience.ts";
 import type { Job, JobQuote } from "../../api/types.ts";
-import type { JobTerms } from "../../chain/contracts/job-escrow.ts";
-import { jobTermsFromText } from "../../chain/contracts/job-terms-text.ts";
 import { checkOffer, totalMicros } from "../../market/jobs/check-offer.ts";
-import { sleep } from "../../platform/abortable.ts";
 import { writeDurably } from "../../platform/durable-file.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
 import { formatBytes } from "../../protocol/format-number.ts";
+import type { JobOffer } from "../../protocol/network/job-offer.ts";
 import { methodOf, ordersWhere, orList } from "../../verify/methods/methods.ts";
 import { previewFiles } from "../../work/workloads/preview-files.ts";
 import { type apiOptions, openApi } from "../api-connection.ts";
@@ -31,10 +30,11 @@ import { formatMicros, formatTokens } from "../print/tokens.ts";
 import type { UpFile } from "../up/up-file.ts";
 import { askQuote, type QuoteBody } from "./ask-quote.ts";
 import { followJob } from "./follow-job.ts";
+import { goOn, handIn } from "./hand-in.ts";
 import { type JobPayer, openJobPayer, type PayerValues } from "./job-account.ts";
 import { bookJob } from "./job-book.ts";
 import { jobText, quoteLines } from "./job-lines.ts";
-import { commitJob, type OrderingValues, orderOnChain, planOfJob } from "./order-proofs.ts";
+import { commitJob, type OrderingValues, planOfJob } from "./order-proofs.ts";
 import { type OrderValues, type PreparedJob, prepareJob } from "./prepare-job.ts";
 import { requireFreshFolder, resultPath, takeResult } from "./take-result.ts";
 
@@ -46,12 +46,10 @@ export interface SubmitValues extends OrderValues, OrderingValues, PayerValues, 
 	readonly json: boolean;
 }
 
-interface Quoted {
+interface Ordered {
 	readonly job: PreparedJob;
-	readonly quote: JobQuote;
-	readonly payer: JobPayer | null;
-	/** Null: nothing is paid on a chain. */
-	readonly terms: JobTerms | null;
+	/** "nobody": none was named where only a price is asked for. Null: nothing is paid on a chain. */
+	readonly payer: JobPayer | "nobody" | null;
 }
 
 interface Network {
@@ -93,32 +91,34 @@ async function payerOf(
 	});
 }
 
-async function quoteOf(
+async function readOrderOf(
 	file: string,
 	values: SubmitValues,
 	io: CliIo,
 	network: Network,
-	isHandedIn = true,
-): Promise<Quoted> {
-	const { client: api, up } = network;
+	isHandedIn: boolean,
+): Promise<Ordered> {
 	const job = await prepareJob(file, values, io);
 	const { driver, isProvable } = methodOf(job.order.method);
 	if (values.provable && !isProvable)
 		throw usageError(`--provable goes with --method ${orList(ordersWhere((one) => one.isProvable))}`);
 	const isProven = driver === "proofs" || values.provable;
 	if (isProven) planOfJob(job.workload);
-	const found = await payerOf(job, values, io, network, isHandedIn);
-	const payer = found === "nobody" ? null : found;
-	if (isProven && found === null)
+	const payer = await payerOf(job, values, io, network, isHandedIn);
+	if (isProven && payer === null)
 		throw new AssayError("JOB_METHOD", "proofs of jobs need a chain, and this validator has none", {
 			hint: codes.JOB_METHOD.hint,
 		});
+	return { job, payer };
+}
+
+async function quoteOf({ job, payer }: Ordered, io: CliIo, { client: api, up }: Network): Promise<JobQuote> {
 	await upload(job, api, io);
-	const account = found === "nobody" ? NOBODY : (found?.actor.account.address ?? null);
+	const account = payer === "nobody" ? NOBODY : (payer?.actor.account.address ?? null);
 	const body = bodyOf(job, account);
 	const quote = await askQuote(body, api, { io, up });
-	const terms = checkOffer(quote.offer, job, account === null ? null : { account, salt: body.salt });
-	return { job, quote, payer, terms: terms && jobTermsFromText(terms) };
+	checkOffer(quote.offer, job, account === null ? null : { account, salt: body.salt });
+	return quote;
 }
 
 async function upload({ blobs }: PreparedJob, api: ApiClient, io: CliIo): Promise<void> {
@@ -136,18 +136,21 @@ async function upload({ blobs }: PreparedJob, api: ApiClient, io: CliIo): Promis
 
 export async function quoteJobFile(file: string, values: SubmitValues, io: CliIo): Promise<number> {
 	const api = await openApi(values, io, "customer");
-	const { quote } = await api.ask((client) => quoteOf(file, values, io, { client, up: api.up }, false));
+	const quote = await api.ask(async (client) => {
+		const network = { client, up: api.up };
+		return quoteOf(await readOrderOf(file, values, io, network, false), io, network);
+	});
 	return printResult(values, io, quote, (paint) => `${paint.strong(file)}\n${quoteLines(quote, paint).join("\n")}\n`);
 }
 
 /** On a terminal: asked. Elsewhere: --yes, or a limit that the customer set. */
-async function mayPay(quoted: Quoted, values: SubmitValues, io: CliIo): Promise<boolean> {
-	if (values.yes || quoted.job.order.mostMicros !== null) return true;
+async function mayPay(quote: JobQuote, job: PreparedJob, values: SubmitValues, io: CliIo): Promise<boolean> {
+	if (values.yes || job.order.mostMicros !== null) return true;
 	if (process.stdin.isTTY !== true || io.err.isTTY !== true)
 		throw usageError("nobody can be asked here: allow the price with --yes or --most-price TOKENS");
 	const asking = createInterface({ input: process.stdin, output: io.err });
 	try {
-		const total = formatMicros(totalMicros(quoted.quote.offer.terms));
+		const total = formatMicros(totalMicros(quote.offer.terms));
 		const answer = await asking.question(`Hand it in for at most ${total} tokens? [y/N] `, { signal: io.interrupted });
 		return /^y(es)?$/i.test(answer.trim());
 	} catch {
@@ -157,58 +160,47 @@ async function mayPay(quoted: Quoted, values: SubmitValues, io: CliIo): Promise<
 	}
 }
 
+/** Null: its price is not agreed to. */
+async function agreedOffer(
+	order: Ordered,
+	values: SubmitValues,
+	io: CliIo,
+	network: Network,
+	title: string,
+): Promise<JobOffer | null> {
+	const quote = await quoteOf(order, io, network);
+	io.err.write(`${title}\n${quoteLines(quote, paintFor(io.err, io.env)).join("\n")}\n`);
+	return (await mayPay(quote, order.job, values, io)) ? (quote.offer as JobOffer) : null;
+}
+
 export async function submitJobFile(file: string, values: SubmitValues, io: CliIo): Promise<number> {
 	const api = await openApi(values, io, "customer");
 	const paint = paintFor(io.err, io.env);
 	if (values.out !== undefined) await requireFreshFolder(resolve(io.cwd, values.out));
 	return api.ask(async (client) => {
-		const quoted = await quoteOf(file, values, io, { client, up: api.up });
-		const { job, quote, payer, terms } = quoted;
-		io.err.write(`${paint.strong(file)}\n${quoteLines(quote, paint).join("\n")}\n`);
-		if (!(await mayPay(quoted, values, io))) return exitCodes.interrupted.code;
-		const { offer } = quote;
+		const network = { client, up: api.up };
+		const order = await readOrderOf(file, values, io, network, true);
+		const { job } = order;
+		const payer = order.payer === "nobody" ? null : order.payer;
+		const earlier = await goOn(client, job, payer, { io, nowMs: realEnvironment().nowMs });
+		if (earlier !== null) await upload(job, client, io);
+		const offer = earlier?.job.offer ?? (await agreedOffer(order, values, io, network, paint.strong(file)));
+		if (offer === null) return exitCodes.interrupted.code;
 		const isByProofs = methodOf(offer.terms.method).driver === "proofs";
 		const isProven = isByProofs || values.provable;
 		const toOrder = isProven ? await commitJob(job.workload, offer.escrow!.chainId, values, io) : null;
-		// Before any money moves: whatever fails from here on, this job can be taken back and its result be
-		// fetched.
-		await bookJob(io, offer.id, job);
-		if (terms !== null && payer !== null) {
-			const order = async (isNow: boolean) => {
-				if (toOrder === null || !isNow) return;
-				await orderOnChain(payer.actor, terms, toOrder);
-				const plan = toOrder.order.plan.slice(2, 14);
-				io.err.write(`  ordered: proofs of plan ${plan}, over this data and these first weights\n`);
-			};
-			await order(!isByProofs);
-			await payer.fund(terms, offer.escrow!);
-			io.err.write(`  funded by ${payer.actor.account.address}: ${formatMicros(totalMicros(offer.terms))} tokens\n`);
-			await order(isByProofs);
-		}
-		const submitted = await handIn(client, { spec: job.spec as QuoteBody["spec"], offer });
-		io.err.write(`  job ${submitted.id}\n`);
+		const { path, text, spec } = job;
+		const chain = offer.escrow === null ? null : (await client.getChain()).chain;
+		const begun = earlier ?? (await bookJob(io, { path, text, spec, offer, chain }));
+		const submitted = await handIn(client, { begun, payer, toOrder, isByProofs }, io);
 		if (values.detach) return printResult(values, io, submitted, (p) => jobText(submitted, p));
-		return follow(client, quoted, submitted, values, io, paint);
+		return follow(client, { job, payer }, submitted, values, io, paint);
 	});
-}
-
-const HAND_IN_TRIES = 5;
-
-/** Again after a cut connection: the job is the same by its number. */
-async function handIn(api: ApiClient, body: Parameters<ApiClient["submitJob"]>[0]["body"]): Promise<Job> {
-	for (let tries = 1; ; tries++)
-		try {
-			return await api.submitJob({ body });
-		} catch (error) {
-			const isCut = error instanceof AssayError && ["API_UNREACHABLE", "NOT_READY"].includes(error.code);
-			if (!isCut || tries === HAND_IN_TRIES) throw error;
-			await sleep(1000 * tries);
-		}
 }
 
 async function follow(
 	api: ApiClient,
-	{ job: { workload }, payer }: Quoted,
+	{ job: { workload }, payer }: { readonly job: PreparedJob; readonly payer: JobPayer | null },
 	{ id, spec }: Job,
 	values: SubmitValues,
 	io: CliIo,
@@ -230,7 +222,8 @@ async function follow(
 		return exitCodes.interrupted.code;
 	}
 	if (payer !== null) await tellRest(payer, io);
-	const job = await api.getJob({ params: { id } });
+	const patience = createPatience({ signal: io.interrupted });
+	const job = await patience.until(() => api.getJob({ params: { id } }));
 	const isWhole = job.record.parts.every(({ state }) => state === "paid");
 	if (job.record.parts[0]!.state !== "paid") {
 		printResult(values, io, job, (p) => jobText(job, p));

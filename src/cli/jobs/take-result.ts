@@ -5,6 +5,7 @@
 import { resolve } from "node:path";
 import { fetchBlob } from "../../api/blob-transfer.ts";
 import type { ApiClient } from "../../api/create-client.ts";
+import { createPatience } from "../../api/patience.ts";
 import type { Job } from "../../api/types.ts";
 import { checkedClaim, resultFiles, resultJournal } from "../../market/jobs/check-result.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -71,7 +72,7 @@ export async function takeResult(
 	out: string | undefined,
 ): Promise<TakenResult> {
 	const { id, spec } = job;
-	const result = await api.getJobResult({ params: { id } });
+	const result = await createPatience().until(() => api.getJobResult({ params: { id } }));
 	const fetch = (blob: { readonly root: string; readonly size: number }) => fetchBlob(api, blob, { job: id });
 	const program = orThrow(openProgram(await fetch(spec.program))).program;
 	const { claim, states, earlier } = await checkedClaim(job, program, result, fetch);
