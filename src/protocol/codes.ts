@@ -783,6 +783,14 @@ export const codes = {
 		"Use a wallet on this validator's chain, or the command line.",
 	),
 	CHAIN_REFUSED: error("The chain refused a transaction.", "Read the contract's error; docs/chain.md lists the rules."),
+	CHAIN_UNKNOWN: error(
+		"A transaction was signed, and nobody knows yet whether it happened or will.",
+		"Look for its hash at a node of the chain before the same is done again; it has one nonce and happens once at most.",
+	),
+	CHAIN_TAKEN: error(
+		"A transaction will never happen: another one of the same account has its nonce.",
+		"Nothing was done; do it again, and give each program an account of its own.",
+	),
 	CHAIN_FUNDS: error(
 		"An account has too few tokens, or too little of the chain's own coin for gas.",
 		"Send what is missing to the account that is named, then try again.",

@@ -78,6 +78,13 @@ function createIntentStore({ database, process: me }: StoreContext, owner: reado
 			);
 			return row?.body ?? null;
 		},
+		async list(): Promise<string[]> {
+			const rows = await database.read<{ readonly id: string }>(
+				"SELECT id FROM chain_intents WHERE chain_id = $1 AND registry = $2 AND account = $3 ORDER BY id",
+				owner,
+			);
+			return rows.map(({ id }) => id);
+		},
 		/** With a `lease` a write happens only while this process holds it, else STORE_LEASE_LOST. */
 		async put(id: string, body: Json, lease?: string | null): Promise<void> {
 			const values = [...owner, intentId(id), json("an intent", body)];

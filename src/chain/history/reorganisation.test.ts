@@ -113,7 +113,7 @@ test("a node that stays away is an error, and the intent is there for the next p
 	assert.equal(await read(s.contracts, "token", "balanceOf", receiver), 7n);
 });
 
-test("a nonce that another transaction took: looked at again, then signed anew", async () => {
+test("a nonce that another transaction took: told, then signed anew", async () => {
 	const s = await stage();
 	const deployed = s.node.sent;
 	const journal = memoryIntents();
@@ -127,6 +127,7 @@ test("a nonce that another transaction took: looked at again, then signed anew",
 			await sendCall(rival, TREASURER, callOf(s.contracts, "token", "transfer", other, 1n));
 		},
 	};
+	await assert.rejects(publish(s.client, TREASURER, stolen, paying(s, "pay/1")), { code: "CHAIN_TAKEN" });
 	await publish(s.client, TREASURER, stolen, paying(s, "pay/1"));
 	assert.equal(await read(s.contracts, "token", "balanceOf", receiver), 7n);
 	assert.equal(await read(s.contracts, "token", "balanceOf", other), 1n);

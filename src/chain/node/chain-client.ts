@@ -6,6 +6,7 @@ import {
 	createPublicClient,
 	defineChain,
 	type EIP1193RequestFn,
+	type Hex,
 	type PublicClient,
 	type Transport,
 } from "viem";
@@ -43,6 +44,26 @@ export interface ChainClient extends Settings {
 	 * the account gets past.
 	 */
 	readonly nonceLock: KeyedMutex;
+	/** What this process saw used: a node that names less is behind, and is waited for. */
+	readonly nonces: KnownNonces;
+}
+
+interface KnownNonces {
+	/** The least that a next transaction of the account may have. */
+	least(account: Hex): number;
+	used(account: Hex, nonce: number): void;
+	/** A reorganisation took back what was used, or the pool dropped it. */
+	forget(account: Hex): void;
+}
+
+function knownNonces(): KnownNonces {
+	const next = new Map<Hex, number>();
+	const least = (account: Hex) => next.get(account) ?? 0;
+	return {
+		least,
+		used: (account, nonce) => void next.set(account, Math.max(least(account), nonce + 1)),
+		forget: (account) => void next.delete(account),
+	};
 }
 
 export interface ChainClientOptions extends Partial<Settings> {
@@ -73,6 +94,7 @@ export async function createChainClient(rpc: Rpc, options: ChainClientOptions = 
 					throw connectionClosed();
 				})),
 		nonceLock: createKeyedMutex(),
+		nonces: knownNonces(),
 	};
 }
 

@@ -2,6 +2,7 @@
 // of its error again.
 import { BaseError, decodeErrorResult, type Hex } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { assayTokenAbi } from "../abi/assay-token-abi.ts";
 import { attestationsAbi } from "../abi/attestations-abi.ts";
 import { disputesAbi } from "../abi/disputes-abi.ts";
 import { jobEscrowAbi } from "../abi/job-escrow-abi.ts";
@@ -21,11 +22,20 @@ import { zkPlansAbi } from "../abi/zk-plans-abi.ts";
 import { zkVerifierAbi } from "../abi/zk-verifier-abi.ts";
 import { RpcRefusal } from "../node/rpc.ts";
 
+/** What people meet first, and who cannot read the contract. */
+const IN_WORDS: Readonly<Record<string, string>> = {
+	ERC20InsufficientAllowance: "fewer tokens are approved than it takes (spender, approved, needed): ",
+	ERC20InsufficientBalance: "the account has fewer tokens than it takes (account, has, needs): ",
+};
+
 /** What a contract or node said, as CHAIN_REFUSED. */
 export function refusal(error: unknown): unknown {
 	if (!(error instanceof RpcRefusal)) return error;
 	const { errorName, args = [] } = revertOf(error) ?? {};
-	const words = errorName === undefined ? error.message.slice(0, 300) : `${errorName}(${args.join(", ")})`;
+	const words =
+		errorName === undefined
+			? error.message.slice(0, 300)
+			: `${IN_WORDS[errorName] ?? ""}${errorName}(${args.join(", ")})`;
 	return new AssayError("CHAIN_REFUSED", `the chain refuses this: ${words}`, {
 		hint: "docs/chain.md says what each contract allows when.",
 		cause: error,
@@ -56,6 +66,8 @@ const EVERY_ERROR = [
 	...zkJobsAbi,
 	...weightJudgeAbi,
 	...segmentProofsAbi,
+	// Of a token, however it was called: the words of ERC-6093.
+	...assayTokenAbi,
 ].filter(({ type }) => type === "error");
 
 function revertOf({ data: given }: RpcRefusal) {

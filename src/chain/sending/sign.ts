@@ -1,5 +1,6 @@
 // Transactions signed here and by no node: nonce from the chain, gas estimated and padded, fees within the
 // client's cap. Handing them in is settle.ts.
+import { randomInt } from "node:crypto";
 import { type Hex, keccak256, parseTransaction } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import type { ChainClient } from "../node/chain-client.ts";
@@ -24,7 +25,18 @@ export interface SignedTransaction {
 	readonly hash: Hex;
 	readonly from: Hex;
 	readonly nonce: number;
+	/** Nothing on chain would refuse a second one: nothing of it is ever signed under another nonce. */
+	readonly isPayment?: true;
+	/**
+	 * Deep enough in the chain. Payments are kept: the book of them shows what was paid by which transaction.
+	 */
+	readonly isMined?: true;
 }
+
+/** Gas limits that differ for nothing else. */
+const GAS_MARKS = 1 << 16;
+/** For a node that is behind: half a minute. */
+const MOST_WAITS = 16;
 
 /** Refused by the contract: CHAIN_REFUSED with the contract's own words. */
 export async function signCall(client: ChainClient, account: ChainAccount, call: Call): Promise<SignedTransaction> {
@@ -34,12 +46,29 @@ export async function signCall(client: ChainClient, account: ChainAccount, call:
 	const estimate = await client.rpc("eth_estimateGas", [request, "pending"]).catch((error: unknown) => {
 		throw refusal(error);
 	});
-	const nonce = await client.viem.getTransactionCount({ address: account.address, blockTag: "pending" });
+	const nonce = await nextNonce(client, account.address);
 	// State may have moved when it is mined: storage that was warm for the estimate is then cold, and what is
 	// kept by the second (the history of stakes) needs two new slots when the block is of a later one. What is
-	// not used is not paid.
-	const gas = (BigInt(estimate as string) * 5n) / 4n + 60_000n;
+	// not used is not paid. And no two acts are ever the same bytes: else one that was signed with a nonce that
+	// a node behind named again would be taken for the one before, and reported as done.
+	const gas = (BigInt(estimate as string) * 5n) / 4n + 60_000n + BigInt(randomInt(GAS_MARKS));
 	return sign(client, account, { nonce, ...to, data, value, gas, ...(await feesNow(client)) });
+}
+
+/**
+ * The node's word, but not below what this process saw used: a node that is behind is waited for. One that
+ * stays is believed, since a reorganisation may have taken back what was used.
+ */
+async function nextNonce(client: ChainClient, address: Hex): Promise<number> {
+	for (let left = MOST_WAITS; ; left--) {
+		const nonce = await client.viem.getTransactionCount({ address, blockTag: "pending" });
+		if (nonce >= client.nonces.least(address)) return nonce;
+		if (left <= 0) {
+			client.nonces.forget(address);
+			return nonce;
+		}
+		await client.sleep(client.pollMs);
+	}
 }
 
 /** The same call and nonce for a higher fee: one of them at most is mined. Null: above the cap. */

@@ -3,10 +3,12 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { parseTransaction } from "viem";
+import type { AssayError } from "../../protocol/assay-error.ts";
 import { type ChainClient, createChainClient } from "../node/chain-client.ts";
 import { type Rpc, RpcRefusal } from "../node/rpc.ts";
 import { createToyNode, type ToyNode, TREASURER } from "../node/toy-node.test-kit.ts";
-import { memoryIntents, publish, type SentIntent } from "./publish.ts";
+import { lookAgain, memoryIntents, publish, type SentIntent } from "./publish.ts";
+import { refusal } from "./refusal.ts";
 import { sendCall } from "./send-call.ts";
 import { accountOf } from "./sign.ts";
 
@@ -121,7 +123,7 @@ test("never more than the cap: neither in a replacement nor because a node says 
 	await node.mine(1);
 	const journal = watched();
 	node.hold = async () => node.price(100n * GWEI);
-	await assert.rejects(publish(s.client, TREASURER, journal, s.intent), { code: "CHAIN_UNREACHABLE" });
+	await assert.rejects(publish(s.client, TREASURER, journal, s.intent), { code: "CHAIN_UNKNOWN" });
 	const tried = journal.puts.at(-1)!;
 	assert.ok(tried.length > 1);
 	for (const { raw } of tried) assert.ok(feeOf(raw) <= 6n * GWEI);
@@ -148,7 +150,7 @@ test("never more than the cap: neither in a replacement nor because a node says 
 	assert.equal(tip, 30n * GWEI, "100 were asked");
 });
 
-test("the nonce went to another program with the same key: not sent again when the deed is done, signed anew when not", async () => {
+test("the nonce went to another program with the same key: not sent again when the deed is done, else told by whom", async () => {
 	for (const isDoneByOther of [true, false]) {
 		const s = await stage({ gwei: () => 1n });
 		const journal = watched();
@@ -167,10 +169,21 @@ test("the nonce went to another program with the same key: not sent again when t
 				await sendCall(rival, TREASURER, { to, data: "0x", value: 9n });
 			},
 		};
-		const receipt = await publish(s.client, TREASURER, stolen, s.intent);
-		assert.equal(receipt === null, isDoneByOther);
-		assert.equal(await s.balance(), isDoneByOther ? 9n : 7n);
-		assert.equal(journal.puts.length, isDoneByOther ? 1 : 2);
+		let taker = "";
+		const sending = publish(s.client, TREASURER, stolen, { ...s.intent, isPayment: !isDoneByOther });
+		if (isDoneByOther) assert.equal(await sending, null);
+		else
+			await assert.rejects(sending, (error: AssayError) => {
+				taker = /0x[0-9a-f]{64} has its nonce/.exec(error.message)![0].slice(0, 66);
+				return error.code === "CHAIN_TAKEN";
+			});
+		assert.equal(journal.size(), 0);
+		assert.equal(await s.balance(), isDoneByOther ? 9n : 0n);
+		if (isDoneByOther) continue;
+		assert.equal((await s.client.viem.getTransaction({ hash: taker as `0x${string}` })).value, 9n);
+		// What is known never to happen may be begun anew.
+		assert.equal((await publish(s.client, TREASURER, journal, s.intent))?.status, "success");
+		assert.equal(await s.balance(), 7n);
 	}
 });
 
@@ -215,15 +228,46 @@ test("a receipt that its block does not have is none", async () => {
 	assert.equal(await s.balance(), 7n);
 });
 
-test("a node that denies every transaction has an act sent three times at most, and told", async () => {
+test("a node that denies every receipt has an act sent under one nonce, and its outcome called unknown", async () => {
+	let denies = true;
+	const nonces = new Set<number>();
 	const rpc: Rpc = async (method, params) => {
-		if (method === "eth_getTransactionReceipt") return null;
-		return node.rpc(method, params);
+		if (method === "eth_sendRawTransaction") nonces.add(parseTransaction(params[0] as `0x02${string}`).nonce!);
+		return denies && method === "eth_getTransactionReceipt" ? null : node.rpc(method, params);
 	};
 	const s = await stage({ gwei: () => 1n, rpc, confirmations: 1 });
-	await node.price(1n * GWEI);
-	await node.mine(1);
-	const before = node.sent;
-	await assert.rejects(sendCall(s.client, TREASURER, s.intent.call), { code: "CHAIN_REFUSED" });
-	assert.equal(node.sent - before, 3);
+	const hashed = { code: "CHAIN_UNKNOWN", message: /0x[0-9a-f]{64}/ };
+	await assert.rejects(sendCall(s.client, TREASURER, s.intent.call), hashed);
+	assert.equal(await s.balance(), 7n);
+	assert.equal(nonces.size, 1);
+	// A payment of the book: it stays there, and the same bytes are looked at when it is published again.
+	const journal = watched();
+	const payment = { ...s.intent, isDone: async () => false, isPayment: true };
+	await assert.rejects(publish(s.client, TREASURER, journal, payment), hashed);
+	denies = false;
+	assert.notEqual(await publish(s.client, TREASURER, journal, payment), null);
+	assert.equal(await publish(s.client, TREASURER, journal, payment), null, "the book knows that it was paid");
+	assert.equal(await s.balance(), 14n);
+	assert.equal(nonces.size, 2);
+});
+
+test("what is left in a journal is looked at again: a mined one is removed, a payment kept as paid", async () => {
+	const s = await stage({ gwei: () => 1n });
+	const journal = watched();
+	const cut = { ...journal, remove: async () => assert.fail("the connection was cut") };
+	await assert.rejects(publish(s.client, TREASURER, cut, s.intent), /cut/);
+	const kept = (await journal.get("pay/1"))!;
+	await journal.put("pay/2", [{ ...kept[0]!, isPayment: true }]);
+	await journal.put("pay/3", [{ ...kept[0]!, nonce: kept[0]!.nonce + 9, hash: `0x${"77".repeat(32)}` }]);
+	const unsettled: string[] = [];
+	await lookAgain(s.client, { ...journal, list: async () => ["pay/1", "pay/2", "pay/3"] }, (id) => unsettled.push(id));
+	assert.equal(await journal.get("pay/1"), null);
+	assert.equal((await journal.get("pay/2"))!.at(-1)!.isMined, true);
+	assert.deepEqual(unsettled, ["pay/3"]);
+});
+
+test("what a token refuses is told in words", () => {
+	const data = `0xfb8f41b2${["11".repeat(20).padStart(64, "0"), "0".repeat(64), "7".padStart(64, "0")].join("")}`;
+	const told = refusal(new RpcRefusal({ code: 3, message: "unrecognized custom error", data })) as AssayError;
+	assert.match(told.message, /fewer tokens are approved .* ERC20InsufficientAllowance\(0x1111.*, 0, 7\)/);
 });

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import type { ClaimOfJob as Claim, ClaimCase } from "../../api/types.ts";
 import { readJobPart } from "../../chain/contracts/job-escrow.ts";
-import { sendCall } from "../../chain/sending/send-call.ts";
+import { sendGuarded } from "../../chain/sending/send-call.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
@@ -122,7 +122,8 @@ export async function askDispute(values: ReadValues, io: CliIo, given: string, q
  */
 async function evidenceChain({ contracts, account }: ChainActor): Promise<EvidenceChain> {
 	const secret = sha256Of(utf8ToBytes(await account.signMessage({ message: "assay/watcher-salt/1" })));
-	const send: EvidenceChain["send"] = async (call) => (await sendCall(contracts.client, account, call)).transactionHash;
+	const send: EvidenceChain["send"] = async (call) =>
+		(await sendGuarded(contracts.client, account, call)).transactionHash;
 	return { contracts, account: account.address as Hex, secret, send };
 }
 

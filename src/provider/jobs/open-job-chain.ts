@@ -21,7 +21,7 @@ import {
 	type ShownClaim,
 } from "../../chain/contracts/job-escrow.ts";
 import { jobTermsFromText } from "../../chain/contracts/job-terms-text.ts";
-import { sendCall } from "../../chain/sending/send-call.ts";
+import { sendGuarded } from "../../chain/sending/send-call.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { concatBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
@@ -68,13 +68,13 @@ export async function openJobChain(
 			if (found.provider === own && found.attempt === attempt) return;
 			const assignment = { part: number, attempt, until: BigInt(until), draw: draw as Hex };
 			const call = assignPartCall(contracts, jobTermsFromText(text), assignment, signatures as Hex[]);
-			await sendCall(client, account, call);
+			await sendGuarded(client, account, call);
 		},
 		async claim(text, number, claim, signatures) {
 			const found = await part(idOf(text), number);
 			if (found.provider !== own || found.state !== "assigned") return;
 			const call = claimPartCall(contracts, jobTermsFromText(text), number, claim as ShownClaim, signatures as Hex[]);
-			await sendCall(client, account, call);
+			await sendGuarded(client, account, call);
 		},
 		async questions(job, number, attempt) {
 			const sitting = sittingOf(job, number, attempt);
@@ -91,7 +91,7 @@ export async function openJobChain(
 		async answer(job, number, attempt, replies) {
 			const sitting = sittingOf(job, number, attempt);
 			const all = replies.map((reply) => ({ sitting, ...reply }));
-			return Number((await sendCall(client, account, answerQuestionsCall(contracts, all))).gasUsed);
+			return Number((await sendGuarded(client, account, answerQuestionsCall(contracts, all))).gasUsed);
 		},
 		async collectDeposits(job, number, attempt) {
 			const sitting = sittingOf(job, number, attempt);
@@ -100,7 +100,7 @@ export async function openJobChain(
 				if ((await readGame(contracts, sitting, accuser)).isPaid) continue;
 				const last = rounds.at(-1);
 				const unanswered = last === undefined || last.answer !== null ? null : last.question;
-				await sendCall(client, account, collectDepositsCall(contracts, sitting, accuser, unanswered));
+				await sendGuarded(client, account, collectDepositsCall(contracts, sitting, accuser, unanswered));
 			}
 		},
 		signAnswer: (claim, answer) => signAnswer(account, contracts, { claim, ...answer }),

@@ -18,7 +18,7 @@ import {
 	readZkOrder,
 	type ZkOrder,
 } from "../../chain/contracts/zk-jobs.ts";
-import { sendCall } from "../../chain/sending/send-call.ts";
+import { sendGuarded } from "../../chain/sending/send-call.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { EscrowTermsText } from "../../protocol/network/job-offer.ts";
@@ -43,7 +43,7 @@ export function openProofChain(contracts: Contracts, account: ChainAccount) {
 	const { client } = contracts;
 	const poster = account.address;
 	const numberOf = (tree: PostedTree): Hex => postNumber(poster, tree);
-	const send = (call: Parameters<typeof sendCall>[2]) => sendCall(client, account, call);
+	const send = (call: Parameters<typeof sendGuarded>[2]) => sendGuarded(client, account, call);
 	const challengersOf = async (post: Hex): Promise<Hex[]> => {
 		const all = await readEvents(contracts, "twinPosts", "Demanded", { post });
 		return [...new Set(all.map(({ args }) => args.challenger))];

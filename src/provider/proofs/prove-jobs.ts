@@ -5,7 +5,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { callOf, read, readEvents } from "../../chain/contracts/contracts.ts";
 import { advanceCall, isProofWaiting, readZkHead } from "../../chain/contracts/zk-jobs.ts";
-import { sendCall } from "../../chain/sending/send-call.ts";
+import { sendGuarded } from "../../chain/sending/send-call.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { claimedStates } from "./claimed-states.ts";
 import { inputOf, type ProofEngine } from "./order.ts";
@@ -59,7 +59,7 @@ const MOST_ADVANCED = 32;
 async function advance({ contracts, account }: ProveJobsOptions, { job, terms }: OrderedJob): Promise<void> {
 	const { next, points } = await readZkHead(contracts, job);
 	if (next >= Number(terms.segments) || !(await isProofWaiting(contracts, job, next, points))) return;
-	await sendCall(contracts.client, account, advanceCall(contracts, terms, MOST_ADVANCED)).catch((error: unknown) => {
+	await sendGuarded(contracts.client, account, advanceCall(contracts, terms, MOST_ADVANCED)).catch((error: unknown) => {
 		// Somebody else did, or the part is not claimed.
 		if (!(error instanceof AssayError) || error.code !== "CHAIN_REFUSED") throw error;
 	});
@@ -88,7 +88,7 @@ const payOf = ({ terms: { audit, segments, parts } }: OrderedJob): bigint =>
 
 async function collect({ contracts, account }: ProveJobsOptions): Promise<void> {
 	if ((await read(contracts, "jobEscrow", "owedTo", account.address)) === 0n) return;
-	await sendCall(contracts.client, account, callOf(contracts, "jobEscrow", "collect", account.address));
+	await sendGuarded(contracts.client, account, callOf(contracts, "jobEscrow", "collect", account.address));
 }
 
 export function createProver(o: ProveJobsOptions) {

@@ -13,7 +13,7 @@ import {
 	submitProofCall,
 	type ZkOrder,
 } from "../../chain/contracts/zk-jobs.ts";
-import { sendCall } from "../../chain/sending/send-call.ts";
+import { sendGuarded } from "../../chain/sending/send-call.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import type { OpenProveSession } from "../../engine/client/open-prove-session.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -159,7 +159,7 @@ async function proveOne(means: ProverMeans, of: ProvableJob, segment: number): P
 	try {
 		const proven = segmentOf(made.statement, made.proof);
 		const call = submitProofCall(contracts, terms, order, proven, lists.path(segment));
-		await sendCall(contracts.client, account, call);
+		await sendGuarded(contracts.client, account, call);
 		return { state: "proven", isAtStake };
 	} catch (error) {
 		// Somebody was first, between the last look and the block.

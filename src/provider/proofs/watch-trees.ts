@@ -12,7 +12,7 @@ import {
 	type PostedTree,
 	readTwinParams,
 } from "../../chain/contracts/zk-jobs.ts";
-import { sendCall } from "../../chain/sending/send-call.ts";
+import { sendGuarded } from "../../chain/sending/send-call.ts";
 import type { Call, ChainAccount } from "../../chain/sending/sign.ts";
 import { fromHex, type Hex, toHex } from "../../protocol/chain/hex.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
@@ -99,7 +99,7 @@ export function watchTrees(
 	powersFor: (chunkBits: number) => ProverPowers,
 ) {
 	const me = account.address;
-	const send = (call: Call) => sendCall(contracts.client, account, call);
+	const send = (call: Call) => sendGuarded(contracts.client, account, call);
 	/** Own trees of ends, by job and segment. */
 	const own = new Map<string, Trees>();
 

@@ -3,7 +3,7 @@
 import type { Contracts } from "../../chain/contracts/contracts.ts";
 import { readAccountFor } from "../../chain/contracts/registry.ts";
 import { answerCall, readOpenDemands, readRollCallParams, signAnswer } from "../../chain/contracts/roll-call.ts";
-import { sendCall } from "../../chain/sending/send-call.ts";
+import { sendGuarded } from "../../chain/sending/send-call.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -52,7 +52,7 @@ export async function openRollChain(contracts: Contracts, signer: ChainAccount):
 				...{ call: Number(demand.call), beta0: demand.beta.slice(2), device: demand.leaf.device },
 				...{ end: demand.leaf.end.slice(2), round: demand.place.round, leaf: demand.place.leaf },
 				async answer(opening) {
-					await sendCall(client, signer, answerCall(contracts, demand, opening));
+					await sendGuarded(client, signer, answerCall(contracts, demand, opening));
 				},
 			}));
 		},

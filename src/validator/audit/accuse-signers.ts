@@ -5,7 +5,7 @@ import { type Contracts, read } from "../../chain/contracts/contracts.ts";
 import { challengeCall, punishCall } from "../../chain/contracts/scoreboard.ts";
 import { announce, announcementSalt } from "../../chain/sending/announce.ts";
 import { memoryIntents } from "../../chain/sending/publish.ts";
-import { sendCall } from "../../chain/sending/send-call.ts";
+import { sendGuarded } from "../../chain/sending/send-call.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import type { WrongWeights } from "../../market/audit/audit-epoch.ts";
 import type { AuditView } from "../../market/audit/audit-view.ts";
@@ -42,10 +42,10 @@ export async function accuseSigners(
 			await announce(contracts, sender, memoryIntents(), { judge: "scoreboard", deed: id, secret });
 			const base = view.base?.weights ?? weights;
 			const about = { weights, base, seats: view.seats, salt: announcementSalt(secret, id) };
-			await sendCall(client, sender, challengeCall(contracts, fault, about));
+			await sendGuarded(client, sender, challengeCall(contracts, fault, about));
 		}
 		if (left.length === 0) continue;
-		await sendCall(
+		await sendGuarded(
 			client,
 			sender,
 			punishCall(

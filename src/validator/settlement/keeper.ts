@@ -6,6 +6,7 @@ import type { StaticFile } from "../../api/server/server-options.ts";
 import { type EpochParams, readEpochParams } from "../../chain/contracts/scoreboard.ts";
 import { openProviderBook } from "../../chain/history/provider-book.ts";
 import { readChainTime } from "../../chain/node/chain-clock.ts";
+import { lookAgain } from "../../chain/sending/publish.ts";
 import { isInTime } from "../../platform/abortable.ts";
 import { repeat } from "../../platform/repeat.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
@@ -104,10 +105,25 @@ async function createParts(context: KeeperContext, home: ChainHome) {
 		tell: (event) => tellEvent(context, event),
 		onError: (what, error) => log.warn({ what, err: error }, "chain: left for later"),
 	});
-	return { archive, book, receipts, frauds, game, finals: createFinalWatch(contracts) };
+	/** Nobody else comes back to what was sent for a job that is over. */
+	const leftovers = everyNow(nowMs, LOOK_AGAIN_MS, () =>
+		lookAgain(contracts.client, journal, (id, error) => log.warn({ what: id, err: error }, "chain: not settled yet")),
+	);
+	return { archive, book, receipts, frauds, game, leftovers, finals: createFinalWatch(contracts) };
 }
 
 const SEND_EVERY_MS = 5000;
+/** At what was signed and is not settled. First at the start: another process may have left it. */
+const LOOK_AGAIN_MS = 10 * 60_000;
+
+function everyNow(nowMs: () => number, everyMs: number, act: () => Promise<void>): () => Promise<void> {
+	let nextMs = 0;
+	return async () => {
+		if (nowMs() < nextMs) return;
+		nextMs = nowMs() + everyMs;
+		await act();
+	};
+}
 
 export class ChainKeeper {
 	readonly home: ChainHome;
@@ -174,11 +190,11 @@ export class ChainKeeper {
 
 	private async turn(): Promise<void> {
 		const { env, store } = this.context;
-		const { game, frauds, finals, archive } = this.parts;
+		const { game, frauds, leftovers, finals, archive } = this.parts;
 		// One process of a network sends; the others serve.
 		const isSender = await store.leases.acquire(LEASE);
 		// Trouble with an epoch keeps nobody's fraud waiting.
-		if (isSender) await game.turn().finally(() => frauds.turn());
+		if (isSender) await game.turn().finally(() => frauds.turn().finally(() => leftovers()));
 		const final = await finals.look();
 		if (!isSender) return;
 		if (final !== null) tellEvent(this.context, { kind: "final", epoch: final.epoch, detail: String(final.claimable) });

@@ -5,7 +5,7 @@ import type { ContractAddresses } from "../../chain/contracts/contracts.ts";
 import type { SeenBlock } from "../../chain/history/follow-events.ts";
 import type { BookKeeper } from "../../chain/history/provider-book.ts";
 import type { LedgerEvent } from "../../chain/history/stake-ledger.ts";
-import type { IntentJournal, SentIntent } from "../../chain/sending/publish.ts";
+import type { KeptIntents, SentIntent } from "../../chain/sending/publish.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { ChainKey, ChainStore } from "../../store/chain.ts";
@@ -16,7 +16,7 @@ export function openChainMemory(options: {
 	readonly account: Hex;
 	/** The sender's lease: who lost it writes no intent, and so sends none. */
 	readonly lease: string;
-}): { readonly journal: IntentJournal; readonly book: BookKeeper } {
+}): { readonly journal: KeptIntents; readonly book: BookKeeper } {
 	const key: ChainKey = { chainId: options.addresses.chainId, registry: options.addresses.registry.toLowerCase() };
 	const intents = options.store.chain.intents(key, options.account.toLowerCase());
 	return {
@@ -24,6 +24,7 @@ export function openChainMemory(options: {
 			get: async (id) => (await intents.get(id)) as unknown as SentIntent | null,
 			put: (id, sent) => intents.put(id, sent as unknown as Json, options.lease),
 			remove: (id) => intents.remove(id, options.lease),
+			list: () => intents.list(),
 		},
 		book: {
 			async load() {

@@ -11,7 +11,7 @@ import {
 	readProofJob,
 	type ShownProof,
 } from "../../../chain/contracts/segment-proofs.ts";
-import { sendCall } from "../../../chain/sending/send-call.ts";
+import { sendGuarded } from "../../../chain/sending/send-call.ts";
 import type { ChainAccount } from "../../../chain/sending/sign.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 
@@ -36,12 +36,12 @@ export function openDisputeChain(contracts: Contracts, account: ChainAccount) {
 		/** The gas that it took. */
 		async clear(accused: AccusedCase, listed: ListedStates, shown: ShownProof): Promise<number> {
 			const call = proveSegmentCall(contracts, NO_SALT, accused, listed, shown);
-			return Number((await sendCall(client, account, call)).gasUsed);
+			return Number((await sendGuarded(client, account, call)).gasUsed);
 		},
 		/** Deposits of demands that were met. */
 		async collect(): Promise<void> {
 			if ((await read(contracts, "segmentProofs", "owedTo", account.address)) > 0n)
-				await sendCall(client, account, callOf(contracts, "segmentProofs", "collect", account.address));
+				await sendGuarded(client, account, callOf(contracts, "segmentProofs", "collect", account.address));
 		},
 	};
 }

@@ -105,7 +105,7 @@ export async function payForConviction(
 		try {
 			await chain.pay(name, auditor, pay, { tag: `0x${part.claim!}`, since: fallen.block });
 		} catch (error) {
-			if (!(error instanceof AssayError) || isPassing(error)) throw error;
+			if (!(error instanceof AssayError) || error.code === "CHAIN_TAKEN" || isPassing(error)) throw error;
 			context.log.error({ job: job.id, part: part.part, auditor, err: error }, "jobs: an auditor was not paid");
 		}
 	}

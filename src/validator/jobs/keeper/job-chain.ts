@@ -62,8 +62,8 @@ export function createJobChain({
 	const part = (job: bigint, number: number): Promise<ChainPart> => readJobPart(contracts, job, number);
 
 	/** Once, whoever did it; false: the contract would not. */
-	const send = (id: string, call: Call, isDone: () => Promise<boolean>) =>
-		publish(client, account, journal, { id: `job/${id}`, call, isDone });
+	const send: Send = (id, call, isDone, isPayment = false) =>
+		publish(client, account, journal, { id: `job/${id}`, call, isDone, isPayment });
 
 	async function job(id: bigint): Promise<ChainJob> {
 		const { isFunded, touched, end, unshared, unspent } = await read(contracts, "jobEscrow", "jobOf", id);
@@ -148,7 +148,7 @@ export function createJobChain({
 	};
 }
 
-type Send = (id: string, call: Call, isDone: () => Promise<boolean>) => Promise<unknown>;
+type Send = (id: string, call: Call, isDone: () => Promise<boolean>, isPayment?: boolean) => Promise<unknown>;
 
 /** What came of our accusations, and what we pay on. */
 function accuserSide({ contracts, account }: Pick<ChainHome, "contracts" | "account">, send: Send) {
@@ -178,7 +178,8 @@ function accuserSide({ contracts, account }: Pick<ChainHome, "contracts" | "acco
 		},
 		/**
 		 * Tokens of our own, once. A transfer has no place that says what it was for: the tag behind its
-		 * arguments, which no token reads, makes it ours among those since that block.
+		 * arguments, which no token reads, makes it ours among those since that block. A node that is behind does
+		 * not show it yet: so the journal keeps what was paid.
 		 */
 		async pay(name: string, to: Hex, amount: bigint, { tag, since }: { readonly tag: Hex; readonly since: number }) {
 			const owed = () => read(contracts, "jobEscrow", "owedTo", account.address);
@@ -189,12 +190,18 @@ function accuserSide({ contracts, account }: Pick<ChainHome, "contracts" | "acco
 				});
 			const { to: token, data } = callOf(contracts, "token", "transfer", to, amount);
 			const call: Call = { to: token, data: `${data!}${tag.slice(2)}` };
-			await send(name, call, async () => {
-				const moved = await readEvents(contracts, "token", "Transfer", { from: account.address, to }, since);
-				for (const { transactionHash } of moved)
-					if ((await contracts.client.viem.getTransaction({ hash: transactionHash! })).input === call.data) return true;
-				return false;
-			});
+			await send(
+				name,
+				call,
+				async () => {
+					const moved = await readEvents(contracts, "token", "Transfer", { from: account.address, to }, since);
+					for (const { transactionHash } of moved)
+						if ((await contracts.client.viem.getTransaction({ hash: transactionHash! })).input === call.data)
+							return true;
+					return false;
+				},
+				true,
+			);
 		},
 	};
 }

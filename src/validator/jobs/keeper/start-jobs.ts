@@ -1,7 +1,7 @@
 // The job market of a validator process, put together: hosts, programs, chain, evidence, and the loop that
 // keeps jobs going. Routes are served by every process; the loop runs in one of them at a time.
 import { join } from "node:path";
-import { sendCall } from "../../../chain/sending/send-call.ts";
+import { sendGuarded } from "../../../chain/sending/send-call.ts";
 import { sleepOrThrow } from "../../../platform/abortable.ts";
 import { makeFolder } from "../../../platform/durable-file.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
@@ -105,5 +105,5 @@ function openJobChain({ store, env }: ValidatorContext, { home, lease }: JobsOnC
 
 const evidenceChain = ({ home: { contracts, account, saltSecret } }: JobsOnChain): EvidenceMeans["chain"] => ({
 	...{ contracts, account: account.address as Hex, secret: saltSecret },
-	send: async (call) => (await sendCall(contracts.client, account, call)).transactionHash,
+	send: async (call) => (await sendGuarded(contracts.client, account, call)).transactionHash,
 });

@@ -3,7 +3,7 @@
 import { type Contracts, callOf, read } from "../../../chain/contracts/contracts.ts";
 import { collectDepositsCall, readGame, readGames } from "../../../chain/contracts/dispute-games.ts";
 import { readJobPart } from "../../../chain/contracts/job-escrow.ts";
-import { sendCall } from "../../../chain/sending/send-call.ts";
+import { sendGuarded } from "../../../chain/sending/send-call.ts";
 import type { Call, ChainAccount } from "../../../chain/sending/sign.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
@@ -45,7 +45,7 @@ export async function openWatchChain(
 			throw new AssayError("WATCH_BUDGET", `${estimate} gas more than the ${gasADay} a day that are allowed`, {
 				hint: codes.WATCH_BUDGET.hint,
 			});
-		const { transactionHash, gasUsed } = await sendCall(client, account, call);
+		const { transactionHash, gasUsed } = await sendGuarded(client, account, call);
 		await book.spendGas(Number(gasUsed));
 		return transactionHash;
 	};
