@@ -8,6 +8,7 @@ const ROLL_CALLS = ["validator", "provider", "verify", "market", "protocol"].map
 const SETTLEMENT = ["src/validator/settlement/", "src/market/epochs/"];
 
 export const SCENARIOS: Readonly<Record<string, readonly string[]>> = {
+	"tests/faults/faults.test.ts": [...JOBS, "src/chain/", "src/store/postgres/", "src/cli/jobs/"],
 	"tests/validator/roll-calls.test.ts": ROLL_CALLS,
 	"contracts/test/solidity.test.ts": ["contracts/"],
 	"tests/cli/network-cli.test.ts": [CLI],
