@@ -4,6 +4,7 @@ import { AssayError } from "../protocol/assay-error.ts";
 import type { Json } from "../protocol/bytes/canonical-json.ts";
 import { hex, integer, json, list, text } from "./check-input.ts";
 import type { StoreContext } from "./context.ts";
+import { unleased } from "./queue/leases.ts";
 import { leftAt, reachableMs, uptimePpm } from "./reachable-time.ts";
 
 /** What its agent said when it dialled in: every process may draw it. */
@@ -47,6 +48,14 @@ export function createConnections({ database, process: me }: StoreContext) {
 					held.delete(providerId);
 					throw error;
 				}
+			},
+			/** The process that holds its agent connection and lives; null: none does. */
+			async holder(providerId: string): Promise<string | null> {
+				const [row] = await database.read<{ connectedTo: string }>(
+					`SELECT connected_to FROM providers p WHERE id = $1 AND NOT ${unleased("'process/' || p.connected_to")}`,
+					[hex("a provider's id", providerId, 64)],
+				);
+				return row?.connectedTo ?? null;
 			},
 			/** Of those that are connected, anywhere, and take jobs. */
 			async jobTakers(ids: readonly string[]): Promise<ReadonlyMap<string, JobTaker>> {

@@ -36,6 +36,7 @@ import { createProbeStore } from "./probes.ts";
 import { createProviderStore } from "./providers.ts";
 import { createDueProbes } from "./queue/due-probes.ts";
 import { createLeases } from "./queue/leases.ts";
+import { followPredecessors } from "./queue/predecessors.ts";
 import { takeOver } from "./queue/take-over.ts";
 import { createRentalStore } from "./rentals.ts";
 import { createRollCallStore } from "./roll-calls.ts";
@@ -94,6 +95,7 @@ export async function openStore(o: StoreOptions) {
 		const jobMemory = createJobMemory();
 		const leases = createLeases(context);
 		const connections = createConnections(context);
+		opened.push(await followPredecessors(context, dataDir));
 		const dueProbes = createDueProbes(context, leases);
 		const events = createEvents(context, dueProbes.wake);
 		await leases.start({

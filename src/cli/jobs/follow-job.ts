@@ -1,6 +1,6 @@
 // A job while strangers work at it: one line for each transition, the curve of its first metric, and its
-// picture as far as it is, until it is over; a validator that is away for minutes is waited for. What is shown
-// comes from the provider's heartbeats and proves nothing; the claim does.
+// picture as far as it is, until it is over; a validator that is away for minutes is waited for. What is
+// shown comes from the provider's heartbeats and proves nothing; the claim does.
 
 import { fetchBlob } from "../../api/blob-transfer.ts";
 import type { ApiClient } from "../../api/create-client.ts";

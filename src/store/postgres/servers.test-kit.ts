@@ -6,8 +6,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
 import type { Store, StoreOptions } from "../open-store.ts";
 import { openStore, serverFolder } from "../open-store.ts";
 import { copyCluster } from "./cluster.test-kit.ts";
@@ -30,21 +28,6 @@ let schemas = 0;
 
 export function urlOf({ user, password, host, port, database }: ServerAddress): string {
 	return `postgres://${user}:${password}@${host}:${port}/${database}`;
-}
-
-/**
- * As if their time were over: what a process held that was killed. Leases themselves are longer than any
- * machine is slow. What it had sent is still carried out when it is dead: a lease that it gets so late would
- * be nobody's for ten minutes.
- */
-export async function expireLeases(connectionString: string, schema: string, holder: string): Promise<void> {
-	const client = new pg.Client({ connectionString });
-	await client.connect();
-	const own = "SELECT 1 FROM pg_stat_activity WHERE application_name = left($1, 63)";
-	while ((await client.query(own, [`assay/${holder}`])).rowCount !== 0) await sleep(20);
-	const past = "expires_at = clock_timestamp() - interval '1 second'";
-	await client.query(`UPDATE ${schema}.leases SET ${past} WHERE holder = $1`, [holder]);
-	await client.end();
 }
 
 /** Runs the suite twice. */

@@ -13,8 +13,9 @@ const LONGEST = "f".repeat(40_000);
 
 /** Two processes with one bus of events; the second holds the link. `drop`: events that are lost. */
 function twoProcesses(answer: (question: string) => Promise<string>, drop: (told: Told) => boolean = () => false) {
+	let holder: string | null = "two";
 	const listeners = new Set<(event: never) => void>();
-	const alarms: (() => void)[] = [];
+	const alarms = new Map<() => void, number>();
 	const hub = {
 		tell(told: Told) {
 			assert.ok(JSON.stringify(told).length < 3800, "an event of the store is small");
@@ -30,20 +31,32 @@ function twoProcesses(answer: (question: string) => Promise<string>, drop: (told
 			...{ hub, agents },
 			env: {
 				randomBytes: (count: number) => new Uint8Array(count).fill(7),
-				after: (_: number, act: () => void) => {
-					alarms.push(act);
-					return () => {};
+				after: (ms: number, act: () => void) => {
+					alarms.set(act, ms);
+					return () => void alarms.delete(act);
 				},
 			},
-			store: { process, providers: { get: async () => ({ connectedTo: "two" }) } },
+			store: { process, connections: { holder: async () => holder } },
 		} as unknown as ValidatorContext);
 	const agent = {
 		isClosed: false,
 		ask: async (_: string, { question }: { question: string }) => ({ answer: await answer(question), signature: null }),
 	};
-	const one = asker("one", new Map());
+	const ours = new Map<string, unknown>();
+	const one = asker("one", ours);
 	asker("two", new Map([[PROVIDER, agent]]));
-	return { one, alarms };
+	return {
+		...{ one, alarms },
+		dialsInHere() {
+			ours.set(PROVIDER, agent);
+			hub.tell({ kind: "provider.connected", subject: PROVIDER, providerId: PROVIDER, detail: {} });
+		},
+		/** The other process dies; the time of all that waits for no longer than so long has come. */
+		async dies(ms: number) {
+			holder = null;
+			for (const [act, at] of alarms) if (at <= ms) act();
+		},
+	};
 }
 
 test("a question and its answer arrive whole, however long", async () => {
@@ -71,6 +84,28 @@ test("a refusal keeps its code, and a piece that is lost is no answer", async ()
 	const asking = losing.one.ask(PROVIDER, "ask", { ...ABOUT, question: "q" });
 	const silent = assert.rejects(asking, coded("AGENT_SILENT"));
 	while (told < 4) await new Promise((resolve) => setImmediate(resolve));
-	for (const alarm of losing.alarms) alarm();
+	for (const alarm of losing.alarms.keys()) alarm();
 	await silent;
+});
+
+test("a wait for another process ends with that process, when the agent dials in here, and soon for a nudge", async () => {
+	const never = () => new Promise<string>(() => {});
+	const coded = (code: string) => (error: Error & { code?: string }) => error.code === code;
+	const begun = async (name: "ask" | "job") => {
+		const processes = twoProcesses(never);
+		const asking = processes.one.ask(PROVIDER, name, { ...ABOUT, question: "q", audit: null } as never);
+		while (processes.alarms.size < 2) await new Promise((resolve) => setImmediate(resolve));
+		return { ...processes, asking };
+	};
+	const dead = await begun("ask");
+	await dead.dies(10_000);
+	await assert.rejects(dead.asking, coded("AGENT_CLOSED"));
+	assert.equal(dead.alarms.size, 0);
+	const moved = await begun("ask");
+	moved.dialsInHere();
+	await assert.rejects(moved.asking, coded("AGENT_CLOSED"));
+	const nudged = await begun("job");
+	assert.ok(Math.max(...nudged.alarms.values()) <= 10_000, "a nudge waits for seconds");
+	const asked = await begun("ask");
+	assert.ok(Math.max(...asked.alarms.values()) > 300_000, "an image may be pulled");
 });

@@ -25,6 +25,11 @@ const ASK_EVENT = "internal.ask";
 const ANSWER_EVENT = "internal.answer";
 /** How long a question to another process's agent waits: a container image may have to be pulled there. */
 const ANSWER_WITHIN_MS = 330_000;
+/** A nudge is repeated anyhow. */
+const NUDGED_WITHIN_MS = 10_000;
+const NUDGES: ReadonlySet<PlainCall> = new Set(["job", "stop"]);
+/** Whether the other process is still there. */
+const LOOK_EVERY_MS = 5000;
 
 /** Of base64 in one event: all of it stays below the store's 4 KiB. */
 const PIECE_CHARS = 3000;
@@ -57,13 +62,49 @@ function createJoin() {
 	};
 }
 
-/** Throws AGENT_CLOSED unless another process of this validator holds the provider's agent link. */
-export async function mustBeElsewhere(store: ValidatorContext["store"], providerId: string): Promise<void> {
-	const holder = (await store.providers.get(providerId))?.connectedTo ?? null;
-	if (holder === null || holder === store.process)
-		throw new AssayError("AGENT_CLOSED", "the provider is not connected", {
-			hint: "It dials again by itself; look at its log.",
-		});
+/** Another process that lives and holds the provider's agent link. Throws AGENT_CLOSED where none does. */
+export async function mustBeElsewhere(store: ValidatorContext["store"], providerId: string): Promise<string> {
+	const holder = await store.connections.holder(providerId);
+	if (holder !== null && holder !== store.process) return holder;
+	throw new AssayError("AGENT_CLOSED", "the provider is not connected", {
+		hint: "It dials again by itself; look at its log.",
+	});
+}
+
+/**
+ * Tells once when no answer can come any more: the process that was asked is gone, or the agent has dialled
+ * in elsewhere, or here. Gives back how to end the watch.
+ */
+export function watchHolder(
+	{ hub, env, store, agents }: Pick<ValidatorContext, "hub" | "env" | "store" | "agents">,
+	{ providerId, holder }: { readonly providerId: string; readonly holder: string },
+	onGone: () => void,
+): () => void {
+	let cancel = () => {};
+	let isOver = false;
+	const end = () => {
+		isOver = true;
+		unlisten();
+		cancel();
+	};
+	const look = async (): Promise<void> => {
+		cancel();
+		// A database that is away says nothing about the other process.
+		const now = agents.has(providerId) ? null : await store.connections.holder(providerId).catch(() => holder);
+		if (isOver) return;
+		if (now === holder) {
+			cancel();
+			cancel = env.after(LOOK_EVERY_MS, () => void look());
+			return;
+		}
+		end();
+		onGone();
+	};
+	const unlisten = hub.listen((event) => {
+		if (event.kind === "provider.connected" && event.providerId === providerId) void look();
+	});
+	cancel = env.after(LOOK_EVERY_MS, () => void look());
+	return end;
 }
 
 export function createAgentAsker(context: ValidatorContext) {
@@ -99,15 +140,20 @@ export function createAgentAsker(context: ValidatorContext) {
 	}
 
 	async function askElsewhere(providerId: string, question: Question): Promise<Json> {
-		await mustBeElsewhere(store, providerId);
+		const holder = await mustBeElsewhere(store, providerId);
 		const id = bytesToHex(env.randomBytes(16));
 		const { promise, resolve } = Promise.withResolvers<Answer>();
-		const detail = "no answer came from the process that holds the agent link";
-		const cancel = env.after(ANSWER_WITHIN_MS, () => resolve({ ok: false, code: "AGENT_SILENT", detail }));
+		const fail = (code: string, detail: string) => resolve({ ok: false, code, detail });
+		const silent = () => fail("AGENT_SILENT", "no answer came from the process that holds the agent link");
+		const cancel = env.after(NUDGES.has(question.name) ? NUDGED_WITHIN_MS : ANSWER_WITHIN_MS, silent);
+		const unwatch = watchHolder(context, { providerId, holder }, () =>
+			fail("AGENT_CLOSED", "the process that held the agent link holds it no more"),
+		);
 		waiting.set(id, resolve);
 		tell(ASK_EVENT, id, providerId, question);
 		const answer = await promise;
 		cancel();
+		unwatch();
 		waiting.delete(id);
 		if (!answer.ok) throw new AssayError(answer.code, answer.detail);
 		return answer.value;

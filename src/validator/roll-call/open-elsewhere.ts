@@ -5,7 +5,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { RollCallBody } from "../../protocol/roll-call/roll-file.ts";
-import { mustBeElsewhere } from "../agents/ask-agent.ts";
+import { mustBeElsewhere, watchHolder } from "../agents/ask-agent.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import type { TreeEntry } from "./committed-tree.ts";
 import { type HostFile, type OpenedCall, openHost } from "./open-host.ts";
@@ -80,7 +80,8 @@ export function createOpenElsewhere(
 
 	return {
 		async open(call, entry) {
-			await mustBeElsewhere(store, entry.providerId);
+			const { providerId } = entry;
+			const holder = await mustBeElsewhere(store, providerId);
 			const id = bytesToHex(env.randomBytes(16));
 			const order: Order = {
 				...{ beta0: bytesToHex(call.beta0), beta2: bytesToHex(call.beta2), stated: call.stated },
@@ -94,10 +95,11 @@ export function createOpenElsewhere(
 				detail: "no answer came from the process that holds it",
 			} as const;
 			const cancel = env.after(context.config.rollCalls.openMs + SLACK_MS, () => resolve(late));
+			const unwatch = watchHolder(context, { providerId, holder }, () => resolve({ ...late, code: "AGENT_CLOSED" }));
 			waiting.set(id, resolve);
 			try {
 				await rows.put(orderOf(id), order as unknown as Json);
-				hub.tell({ kind: ASK_EVENT, subject: id, providerId: entry.providerId, detail: {} });
+				hub.tell({ kind: ASK_EVENT, subject: id, providerId, detail: {} });
 				const answer = await promise;
 				if (!answer.ok) throw new AssayError(answer.code, answer.detail);
 				const files: HostFile[] = [];
@@ -109,6 +111,7 @@ export function createOpenElsewhere(
 				return files;
 			} finally {
 				cancel();
+				unwatch();
 				waiting.delete(id);
 				await rows.remove(orderOf(id));
 			}
