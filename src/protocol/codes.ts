@@ -819,6 +819,10 @@ export const codes = {
 		"The chain's node gave an answer that cannot be one.",
 		"Check the RPC URL; another node may help. Nothing was believed, it is tried again later.",
 	),
+	CHAIN_DISAGREE: error(
+		"The nodes that were named for one chain contradict each other.",
+		"Nothing was believed. Look at which of them is behind or lies, and leave it out of --rpc.",
+	),
 	CHAIN_BUSY: error(
 		"Another process runs the embedded chain of this folder.",
 		"Ask that process over its RPC URL, or stop it.",

@@ -7,6 +7,7 @@ import type { ApiLimits } from "../api/server/server-options.ts";
 import type { Link } from "../engine/links/link.ts";
 import { createParams, type ParamOverrides, type Params } from "../market/params.ts";
 import { AssayError } from "../protocol/assay-error.ts";
+import { areUrls } from "../protocol/network/without-login.ts";
 import { QUICKNET } from "../protocol/roll-call/drand.ts";
 import type { BucketOptions } from "../store/bucket/bucket.ts";
 import type { GuestRule } from "../verify/attestation/guest-rules.ts";
@@ -273,7 +274,7 @@ function mistakes(config: ValidatorConfig): string[] {
 	if (probe.limits.minutes * 60_000 <= probe.totalMs)
 		wrong.push("probe.limits.minutes must be longer than probe.totalMs");
 	for (const name of ["rpcUrl", "publicRpcUrl"] as const)
-		if (chain !== null && chain[name] !== null && !/^https?:\/\//.test(chain[name]))
+		if (chain !== null && chain[name] !== null && !areUrls(chain[name]))
 			wrong.push(`chain.${name} must begin with http:// or https://`);
 	if (join !== "open" && !join.every((key) => /^[0-9a-f]{64}$/.test(key)))
 		wrong.push("join must be open, or a list of keys of 64 hex digits");

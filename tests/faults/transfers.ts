@@ -87,7 +87,7 @@ async function openStage(seed: string, accounts: number) {
 
 type Stage = Awaited<ReturnType<typeof openStage>>;
 
-/** Half of them as a command sends, half as a validator that may be killed after each write to its journal. */
+/** Half as a command sends them, half as a validator that may be killed after a write to its journal. */
 async function transfer({ client, draw }: Stage, sender: ChainAccount, at: ChainClient, to: Hex): Promise<Told> {
 	const value = 1n + BigInt(Math.floor(draw() * 1e9));
 	const call = { to, data: "0x", value } as const;

@@ -6,8 +6,10 @@
 import { ResponseBodyTooLargeError, withRetry } from "viem";
 import { getHttpRpcClient } from "viem/utils";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { urlsOf } from "../../protocol/network/without-login.ts";
 import { checkAnswers, pinChain } from "./check-answers.ts";
 import { NodeNonsense, type Rpc, RpcRefusal } from "./rpc.ts";
+import { NodesDisagree, severalNodes } from "./several-nodes.ts";
 
 const HTTP = {
 	/** For a whole answer, its last byte included: a socket that trickles is cut off as well. */
@@ -18,9 +20,14 @@ const HTTP = {
 };
 type HttpOptions = Readonly<typeof HTTP>;
 
-/** JSON-RPC over HTTP, of one chain. Anything but a well-formed answer counts as an outage. */
-export const httpRpc = (url: string, options: Partial<HttpOptions> = {}): Rpc =>
-	pinChain(checkAnswers(postedRpc(url, { ...HTTP, ...options })));
+/**
+ * JSON-RPC over HTTP, of one chain, by one node or several (URLs with commas between). Anything but a
+ * well-formed answer counts as an outage.
+ */
+export function httpRpc(urls: string, options: Partial<HttpOptions> = {}): Rpc {
+	const each = urlsOf(urls).map((url) => pinChain(checkAnswers(postedRpc(url, { ...HTTP, ...options }))));
+	return each.length === 1 ? each[0]! : severalNodes(each);
+}
 
 function postedRpc(url: string, { withinMs, mostBytes, signal }: HttpOptions): Rpc {
 	const node = getHttpRpcClient(url, {
@@ -99,6 +106,11 @@ export function withRetries(rpc: Rpc, options: Partial<RetryOptions> = {}): Rpc 
 }
 
 function gaveUp(method: string, cause: unknown): AssayError {
+	if (cause instanceof NodesDisagree)
+		return new AssayError("CHAIN_DISAGREE", `the chain's nodes do not agree: ${cause.message}`, {
+			hint: "Nothing was believed, it is tried again later. Look at which of them is behind or lies, and leave it out.",
+			cause,
+		});
 	return cause instanceof NodeNonsense
 		? new AssayError("CHAIN_NODE", `the chain's node answers ${method} with nonsense: ${cause.message}`, {
 				hint: "Check the RPC URL: is it a node's? Nothing was believed, it is tried again later.",

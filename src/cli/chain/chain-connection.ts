@@ -16,7 +16,7 @@ import { fetchBounded } from "../../platform/bounded-fetch.ts";
 import { writeDurably } from "../../platform/durable-file.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { withoutLogin } from "../../protocol/network/without-login.ts";
+import { areUrls, withoutLogin } from "../../protocol/network/without-login.ts";
 import { type ChainHome, openChainHome } from "../../validator/settlement/home.ts";
 import { chainDefaults } from "../../validator/settlement/settings.ts";
 import type { CliIo } from "../command.ts";
@@ -139,8 +139,7 @@ const NODE_PATIENCE_MS = 5000;
 
 /** A node by its URL that has answered. Throws CHAIN_UNREACHABLE. */
 export async function reachNode(url: string): Promise<Rpc> {
-	if (!/^https?:\/\//.test(url))
-		throw new AssayError("USAGE", `--rpc takes a URL with http:// or https://, not '${url}'`);
+	if (!areUrls(url)) throw new AssayError("USAGE", `--rpc takes a URL with http:// or https://, not '${url}'`);
 	try {
 		await withRetries(httpRpc(url), { patienceMs: NODE_PATIENCE_MS })("eth_chainId", []);
 	} catch (cause) {

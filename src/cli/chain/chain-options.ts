@@ -4,7 +4,11 @@ import { flag, group, text, type Values, whole } from "../options.ts";
 
 /** Those that `assay up` and `assay validate` take too. */
 export const nodeOptions = {
-	rpc: text("URL", "node of any EVM chain, instead of the embedded chain (or ASSAY_RPC)", { env: "ASSAY_RPC" }),
+	rpc: text(
+		"URL",
+		"node of any EVM chain, instead of the embedded chain (or ASSAY_RPC); several with commas between must agree on what money depends on",
+		{ env: "ASSAY_RPC" },
+	),
 	contracts: text(
 		"FILE",
 		"addresses of the contracts on that chain: a file, or a validator's URL with /chain/contracts.json (default: those in the data folder)",
