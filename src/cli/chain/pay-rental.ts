@@ -6,6 +6,7 @@ import type { Offer, Rental } from "../../api/types.ts";
 import { read, readEvents } from "../../chain/contracts/contracts.ts";
 import * as escrow from "../../chain/contracts/rental-escrow.ts";
 import { openProviderBook } from "../../chain/history/provider-book.ts";
+import { sendApproved } from "../../chain/sending/send-approved.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import type { Call } from "../../chain/sending/sign.ts";
 import { escrowPerSecond } from "../../market/rentals/paid-rental.ts";
@@ -119,6 +120,5 @@ async function providerAccount({ contracts }: ChainActor, providerId: string): P
 async function pay(actor: ChainActor, amount: bigint, call: Call): Promise<void> {
 	const { contracts, account } = actor;
 	await requireFunds(actor, { tokens: amount, gas: GAS.register });
-	await sendCall(contracts.client, account, escrow.approveEscrowCall(contracts, amount));
-	await sendCall(contracts.client, account, call);
+	await sendApproved(contracts, account, { spender: "rentalEscrow", amount, call });
 }

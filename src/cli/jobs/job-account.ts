@@ -3,7 +3,8 @@
 import { join } from "node:path";
 import type { ApiClient } from "../../api/create-client.ts";
 import { callOf, read } from "../../chain/contracts/contracts.ts";
-import { approveJobsCall, fundJobCall, type JobTerms, jobCost, jobIdOf } from "../../chain/contracts/job-escrow.ts";
+import { fundJobCall, type JobTerms, jobCost, jobIdOf } from "../../chain/contracts/job-escrow.ts";
+import { sendApproved } from "../../chain/sending/send-approved.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import { accountOf, type ChainAccount } from "../../chain/sending/sign.ts";
 import { makeFolder } from "../../platform/durable-file.ts";
@@ -84,8 +85,8 @@ export async function openJobPayer(
 				await collectRest(actor);
 				if (isTrial) await fillTrial(actor, amount, chainFolder(dataDirOf(values, io)));
 				await requireFunds(actor, { tokens: amount, gas: GAS.register });
-				await sendCall(client, actor.account, approveJobsCall(contracts, amount));
-				await sendCall(client, actor.account, fundJobCall(contracts, terms)).catch(async (error: unknown) => {
+				const funding = { spender: "jobEscrow", amount, call: fundJobCall(contracts, terms) } as const;
+				await sendApproved(contracts, actor.account, funding).catch(async (error: unknown) => {
 					// What a command that was killed had sent came first.
 					if (!(await isFunded(actor, terms))) throw error;
 				});

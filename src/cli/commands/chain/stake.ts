@@ -3,9 +3,10 @@
 // a stake is at risk for: docs/slashing.md.
 import { join } from "node:path";
 import { callOf, read } from "../../../chain/contracts/contracts.ts";
-import { approveCall, ROLES, readAccount, registerCall } from "../../../chain/contracts/registry.ts";
+import { ROLES, readAccount, registerCall } from "../../../chain/contracts/registry.ts";
+import { sendApproved } from "../../../chain/sending/send-approved.ts";
 import { sendCall } from "../../../chain/sending/send-call.ts";
-import type { ChainAccount } from "../../../chain/sending/sign.ts";
+import type { Call, ChainAccount } from "../../../chain/sending/sign.ts";
 import { realEnvironment } from "../../../platform/environment.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
@@ -91,7 +92,7 @@ export async function addStake(
 	{ role, key, endpoint, amount, payout }: Stake,
 ): Promise<bigint> {
 	const { contracts, account } = actor;
-	const { client, addresses } = contracts;
+	const { addresses } = contracts;
 	const before = await readAccount(contracts, account.address);
 	const isNew = before.role === ROLES.none;
 	if (!isNew && before.role !== ROLES[role])
@@ -100,8 +101,7 @@ export async function addStake(
 		});
 	if (isNew) await requireMinimum(actor, role, amount);
 	await requireFunds(actor, { tokens: amount, gas: isNew ? GAS.register : GAS.stake });
-	if ((await read(contracts, "token", "allowance", account.address, addresses.registry)) < amount)
-		await sendCall(client, account, approveCall(contracts, amount));
+	const take = (call: Call) => sendApproved(contracts, account, { spender: "registry", amount, call });
 	if (isNew) {
 		const vouching = await key();
 		const keyNumber = Date.now();
@@ -115,8 +115,8 @@ export async function addStake(
 			...(payout === undefined ? {} : { payout }),
 		};
 		const signer = await signerEntry({ ...actor, signer: actor.signer ?? account });
-		await sendCall(client, account, registerCall(contracts, signer === undefined ? entry : { ...entry, signer }));
-	} else await sendCall(client, account, callOf(contracts, "registry", "stake", amount));
+		await take(registerCall(contracts, signer === undefined ? entry : { ...entry, signer }));
+	} else await take(callOf(contracts, "registry", "stake", amount));
 	return (await readAccount(contracts, account.address)).stake;
 }
 
