@@ -35,7 +35,7 @@ import type { ServerAddress } from "./postgres/postgres-role.ts";
 import { createProbeStore } from "./probes.ts";
 import { createProviderStore } from "./providers.ts";
 import { createDueProbes } from "./queue/due-probes.ts";
-import { createLeases } from "./queue/leases.ts";
+import { createLeases, mustBeat } from "./queue/leases.ts";
 import { followPredecessors } from "./queue/predecessors.ts";
 import { takeOver } from "./queue/take-over.ts";
 import { createRentalStore } from "./rentals.ts";
@@ -98,8 +98,12 @@ export async function openStore(o: StoreOptions) {
 		opened.push(await followPredecessors(context, dataDir));
 		const dueProbes = createDueProbes(context, leases);
 		const events = createEvents(context, dueProbes.wake);
+		let beatAtMs = performance.now();
 		await leases.start({
-			onBeat: async () => void (await takeOver(context, Date.now())),
+			async onBeat() {
+				await takeOver(context, Date.now());
+				beatAtMs = performance.now();
+			},
 			onReturn: connections.reconnect,
 		});
 		opened.push(leases.stop, dueProbes.stop, connections.disconnectAll);
@@ -142,6 +146,7 @@ export async function openStore(o: StoreOptions) {
 			async ready(): Promise<void> {
 				await database.read("SELECT 1 FROM migrations LIMIT 1");
 				await evidence.writable();
+				mustBeat(beatAtMs, leaseMs);
 			},
 			/** Takes no more probes, aborts handlers and waits for them, gives leases back, closes everything. */
 			close,

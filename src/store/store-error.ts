@@ -21,10 +21,14 @@ function codeOf(cause: unknown): string {
 	return typeof code === "string" ? code : "";
 }
 
+/** Nothing came for longer than the server lets a statement run: its driver gave the line up. */
+export const isSilence = (cause: unknown): boolean => cause instanceof Error && cause.message === "Query read timeout";
+
 /** The connection or the server went away. */
 export function connectionLost(cause: unknown): boolean {
 	if (cause instanceof AssayError) return cause.code === "STORE_UNREACHABLE";
 	if (cause instanceof AggregateError) return cause.errors.some(connectionLost);
+	if (isSilence(cause)) return true;
 	const code = codeOf(cause);
 	if (LOST.has(code) || AWAY.has(code) || code.startsWith("08")) return true;
 	return (

@@ -7,6 +7,7 @@ import type { EpochParams } from "../chain/contracts/scoreboard.ts";
 import { type Environment, realEnvironment } from "../platform/environment.ts";
 import { createKeyedMutex } from "../platform/keyed-mutex.ts";
 import { createNodeSigner } from "../platform/node-ed25519.ts";
+import { createWatchdog } from "../platform/watchdog.ts";
 import { NO_CHAIN_KEYS } from "../store/devices.ts";
 import type { Store } from "../store/open-store.ts";
 import { openStore } from "../store/open-store.ts";
@@ -233,12 +234,17 @@ async function openBase(config: ValidatorConfig, env: Environment, opened: Opene
 		await hub.flush();
 		hub.close();
 	});
+	const watchdog = createWatchdog({
+		after: env.after,
+		onStuck: (loop, ms) => log.error({ loop, ms }, "a loop does not turn: this process is not ready until it does"),
+	});
+	opened.push(() => watchdog.stop());
 	const mutex = createKeyedMutex();
 	opened.push(() => mutex.idle());
 	const blobs = await openBlobs(config, signer);
 	const collateral = createCollateral(config.collateral, log);
 	return {
-		base: { config, env, store, blobs, signer, hub, metrics, log, mutex, collateral },
+		base: { config, env, store, blobs, signer, hub, watchdog, metrics, log, mutex, collateral },
 		registry,
 		adminTokenFile,
 	};

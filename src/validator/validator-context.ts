@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { AgentConnection } from "../engine/agent/accept-agent.ts";
 import type { Environment } from "../platform/environment.ts";
 import type { KeyedMutex } from "../platform/keyed-mutex.ts";
+import type { Watchdog } from "../platform/watchdog.ts";
 import type { Beacon } from "../protocol/probe/challenge-seed.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
 import type { Blobs } from "../store/blobs/blob-store.ts";
@@ -24,6 +25,8 @@ export interface ValidatorContext {
 	readonly blobs: Blobs;
 	readonly signer: Signer;
 	readonly hub: EventHub;
+	/** Of every loop; what hangs makes this process not ready. */
+	readonly watchdog: Watchdog;
 	readonly metrics: ValidatorMetrics;
 	readonly log: Logger;
 	/** By provider: whoever reads, decides and writes what is remembered of it must not be overtaken. */
@@ -39,6 +42,9 @@ export interface ValidatorContext {
 	/** Null without a chain: nobody's receipts would bind anybody. */
 	readonly receipts: ProbeReceipts | null;
 }
+
+/** A turn that may wait for the chain, for hosts or for engines. */
+export const SLOW_TURN_MS = 600_000;
 
 /** One line in the log and one in the metrics; the loop goes on. */
 export function failure(

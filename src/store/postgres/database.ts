@@ -6,7 +6,7 @@
 // happen and is run again.
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { connectionLost, isClash, storeError } from "../store-error.ts";
+import { connectionLost, isClash, isSilence, storeError } from "../store-error.ts";
 import { listen } from "./listener.ts";
 import type { ServerAddress } from "./postgres-role.ts";
 import { inTransaction, type Sql, sqlOn, types } from "./sql.ts";
@@ -34,6 +34,8 @@ export interface DatabaseOptions {
 	readonly applicationName: string;
 	readonly poolSize: number;
 	readonly onWarning: (message: string) => void;
+	/** How long a server may say nothing to a statement. Default 20,000. */
+	readonly answerMs?: number;
 }
 
 interface Retry {
@@ -43,6 +45,10 @@ interface Retry {
 }
 
 const STATEMENT_TIMEOUT_MS = 15_000;
+/** A little more: the server ends a statement itself, unless nothing comes from it any more. */
+const ANSWER_MS = 20_000;
+/** Of silence, until the kernel asks whether the other end is still there. */
+const KEEP_ALIVE_MS = 10_000;
 /** A server that does not let a connection go by then is not waited for. */
 const GOODBYE_MS = 5000;
 const ONCE: Retry = { attempts: 1, may: () => false, waitMs: () => 0 };
@@ -50,13 +56,15 @@ const LOST: Retry = { attempts: 4, may: connectionLost, waitMs: (attempt) => 50 
 /** At random, so that two that clashed do not meet again. */
 const CLASH: Retry = { attempts: 8, may: isClash, waitMs: (attempt) => Math.random() * 10 * 2 ** attempt };
 
-function clientConfig({ address, schema, applicationName }: DatabaseOptions): pg.ClientConfig {
+function clientConfig({ address, schema, applicationName, answerMs = ANSWER_MS }: DatabaseOptions): pg.ClientConfig {
 	const server = address();
 	return {
 		...(typeof server === "string" ? { connectionString: server } : server),
 		application_name: applicationName,
 		connectionTimeoutMillis: 10_000,
 		keepAlive: true,
+		keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+		query_timeout: answerMs,
 		// Times in rows are plain integers, so the session's zone does not matter; names are found in our
 		// schema first.
 		options: `-c search_path=${schema},public -c statement_timeout=${STATEMENT_TIMEOUT_MS} -c idle_in_transaction_session_timeout=60000`,
@@ -64,10 +72,15 @@ function clientConfig({ address, schema, applicationName }: DatabaseOptions): pg
 	};
 }
 
-export function openDatabase(o: DatabaseOptions): Database {
+/** The pool's connections, and how they are told from those that fell silent. */
+function createClients(o: DatabaseOptions) {
 	/** The ends of connections that are still there. */
 	const ends = new Set<Promise<void>>();
+	let made = 0;
+	/** Those made before one of them fell silent: what took its line has taken theirs. */
+	let suspects = 0;
 	class FreshClient extends pg.Client {
+		readonly number = ++made;
 		constructor() {
 			super(clientConfig(o));
 			// A connection may be cut in the very bytes that say it is ready, before whoever asked for it can
@@ -78,6 +91,21 @@ export function openDatabase(o: DatabaseOptions): Database {
 			void end.then(() => ends.delete(end));
 		}
 	}
+	const isSuspect = (client: pg.PoolClient): boolean => (client as pg.PoolClient & FreshClient).number <= suspects;
+	return {
+		FreshClient,
+		ends,
+		isSuspect,
+		fellSilent(client: pg.PoolClient): void {
+			if (isSuspect(client)) return;
+			suspects = made;
+			o.onWarning("a connection to the database fell silent; all are made anew");
+		},
+	};
+}
+
+export function openDatabase(o: DatabaseOptions): Database {
+	const { FreshClient, ends, isSuspect, fellSilent } = createClients(o);
 	const pool = new pg.Pool({
 		max: o.poolSize,
 		idleTimeoutMillis: 30_000,
@@ -113,7 +141,11 @@ export function openDatabase(o: DatabaseOptions): Database {
 	const connect = async (): Promise<pg.PoolClient> =>
 		await tried(LOST, async (attempt) => {
 			if (attempt > 1) await revive();
-			return await pool.connect();
+			for (;;) {
+				const client = await pool.connect();
+				if (!isSuspect(client)) return client;
+				client.release(true);
+			}
 		});
 
 	const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> => {
@@ -127,6 +159,7 @@ export function openDatabase(o: DatabaseOptions): Database {
 			return await work(client);
 		} catch (cause) {
 			if (connectionLost(cause)) broken ??= cause as Error;
+			if (isSilence(cause)) fellSilent(client);
 			throw cause;
 		} finally {
 			client.removeListener("error", onError);
@@ -148,7 +181,9 @@ export function openDatabase(o: DatabaseOptions): Database {
 		async listen(channel, onPayload, onGap) {
 			const { onWarning } = o;
 			const connection = () => new FreshClient();
-			listeners.push(await tried(ONCE, () => listen({ channel, connection, revive, onPayload, onGap, onWarning })));
+			const beatMs = o.answerMs ?? ANSWER_MS;
+			const listening = { channel, connection, revive, onPayload, onGap, onWarning, beatMs };
+			listeners.push(await tried(ONCE, () => listen(listening)));
 		},
 		async close() {
 			closed = true;

@@ -13,6 +13,8 @@ export interface ListenerOptions {
 	/** Some notifications may have been missed. */
 	readonly onGap: () => void;
 	readonly onWarning: (message: string) => void;
+	/** Between two questions whether the server is still there: nothing else is said over the line. */
+	readonly beatMs: number;
 }
 
 const FIRST_WAIT_MS = 100;
@@ -65,8 +67,13 @@ export async function listen(o: ListenerOptions): Promise<() => Promise<void>> {
 	}
 
 	await establish();
+	const beating = setInterval(() => {
+		const client = current;
+		client?.query("SELECT 1").catch((cause: Error) => client.emit("error", cause));
+	}, o.beatMs);
 	return async () => {
 		closed = true;
+		clearInterval(beating);
 		await current?.end().catch(() => {});
 	};
 }

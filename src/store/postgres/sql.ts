@@ -4,6 +4,7 @@
 import pg from "pg";
 import { BoundedMap } from "../../platform/bounded-map.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { connectionLost } from "../store-error.ts";
 
 export interface Sql {
 	/** Once. For writes, and within transactions. */
@@ -81,7 +82,8 @@ export async function inTransaction<Result>(
 		await client.query("COMMIT");
 		return result;
 	} catch (cause) {
-		await client.query("ROLLBACK").catch(() => {});
+		// A line that is lost is thrown away, and what was begun over it with it.
+		if (!connectionLost(cause)) await client.query("ROLLBACK").catch(() => {});
 		throw cause;
 	}
 }

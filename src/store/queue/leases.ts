@@ -5,6 +5,7 @@
 //
 // Whoever cannot renew in time must assume that another has taken over: then `onLost` says so, and the work
 // has to stop.
+import { AssayError } from "../../protocol/assay-error.ts";
 import { text } from "../check-input.ts";
 import type { StoreContext } from "../context.ts";
 import type { Sql } from "../postgres/sql.ts";
@@ -14,6 +15,9 @@ export interface Lease {
 	readonly holder: string;
 	readonly expiresAtMs: number;
 }
+
+/** A beat older than this makes a process not ready. */
+const LATE_MS = 60_000;
 
 export const processLease = (process: string): string => `process/${process}`;
 export const providerLease = (providerId: string): string => `provider/${providerId}`;
@@ -60,6 +64,13 @@ function listLeases(database: StoreContext["database"], prefix: string) {
 		WHERE starts_with(name, $1) AND ${alive("l")} ORDER BY name COLLATE "C" LIMIT 10000`,
 		[text("a prefix", prefix, 200)],
 	);
+}
+
+/** Throws STORE_TIMEOUT: others may take this process for dead. */
+export function mustBeat(beatAtMs: number, leaseMs: number): void {
+	const ageMs = performance.now() - beatAtMs;
+	if (ageMs > Math.max(leaseMs, LATE_MS))
+		throw new AssayError("STORE_TIMEOUT", `the last heartbeat is ${Math.round(ageMs / 1000)} s old`);
 }
 
 export function createLeases({ database, process: me, leaseMs, onWarning }: StoreContext) {

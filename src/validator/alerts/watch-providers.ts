@@ -51,7 +51,12 @@ export function startAlerts(context: ValidatorContext): { stop(): Promise<void> 
 	};
 	const unlisten = hub.listen((event) => void heard(event).catch(failure(context, LEASE)));
 	const looking = repeat(
-		{ everyMs: Math.min(LOOK_EVERY_MS, offlineMs), after: env.after, onError: failure(context, LEASE) },
+		{
+			everyMs: Math.min(LOOK_EVERY_MS, offlineMs),
+			after: env.after,
+			onError: failure(context, LEASE),
+			turns: context.watchdog.watch(LEASE),
+		},
 		async () => {
 			isMine = await store.leases.acquire(LEASE);
 			const untilMs = env.nowMs() - offlineMs;

@@ -4,7 +4,7 @@
 import { farthestProbeMs, placesOfOthers } from "../../market/schedule/turns.ts";
 import { repeat } from "../../platform/repeat.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
-import { failure } from "../validator-context.ts";
+import { failure, SLOW_TURN_MS } from "../validator-context.ts";
 import { type ProbeContext, probeProvider } from "./probe-provider.ts";
 import { recoverProbes } from "./recover-probes.ts";
 import type { SuspicionWatch } from "./suspicion-watch.ts";
@@ -14,7 +14,7 @@ export type Scheduler = Awaited<ReturnType<typeof startScheduler>>;
 export async function startScheduler(
 	context: ProbeContext & { readonly scores: ScoreKeeper; readonly suspicion: SuspicionWatch },
 ) {
-	const { store, env, config, metrics, log } = context;
+	const { store, env, config, metrics, log, watchdog } = context;
 	const stopping = new AbortController();
 
 	/** Nothing here may undo a counted probe: what fails is told and made good by the next probe. */
@@ -58,7 +58,10 @@ export async function startScheduler(
 	);
 
 	const looking = repeat(
-		{ everyMs: config.dispatchEveryMs, after: env.after, onError: failure(context, "dispatch") },
+		{
+			...{ everyMs: config.dispatchEveryMs, after: env.after, onError: failure(context, "dispatch") },
+			turns: watchdog.watch("dispatch"),
+		},
 		async () => {
 			// Suspects first: all of them must be free at once.
 			await context.suspicion.sendOff();
@@ -66,7 +69,10 @@ export async function startScheduler(
 		},
 	);
 	const recovering = repeat(
-		{ everyMs: config.recoverEveryMs, after: env.after, onError: failure(context, "recover") },
+		{
+			...{ everyMs: config.recoverEveryMs, after: env.after, onError: failure(context, "recover") },
+			turns: watchdog.watch("recover", SLOW_TURN_MS),
+		},
 		recover,
 	);
 

@@ -4,7 +4,7 @@ import { expire, isExpired, onHealth, release } from "../../market/rentals/renta
 import { repeat } from "../../platform/repeat.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Rental } from "../../protocol/network/rental.ts";
-import { failure } from "../validator-context.ts";
+import { failure, SLOW_TURN_MS } from "../validator-context.ts";
 import { askUntilFree, carryOut, type RentalContext } from "./carry-out-rental.ts";
 
 const LEASE = "rentals";
@@ -15,7 +15,10 @@ export function startRentalWatch(context: RentalContext): { stop(): Promise<void
 	/** When each open rental was last asked for its health; null while it is being asked. */
 	const asked = new Map<string, number | null>();
 	const watching = repeat(
-		{ everyMs: WATCH_EVERY_MS, after: env.after, onError: failure(context, "rentals") },
+		{
+			...{ everyMs: WATCH_EVERY_MS, after: env.after, onError: failure(context, "rentals") },
+			turns: context.watchdog.watch(LEASE, SLOW_TURN_MS),
+		},
 		async () => {
 			if (!(await store.leases.acquire(LEASE))) return;
 			const open = await store.rentals.open();

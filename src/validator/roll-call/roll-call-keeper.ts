@@ -21,7 +21,7 @@ import type { ScoreKeeper } from "../scoring/score-keeper.ts";
 import type { ChainHome } from "../settlement/home.ts";
 import { openChainMemory } from "../settlement/memory.ts";
 import { createPlayer } from "../settlement/player.ts";
-import { failure, type ValidatorContext } from "../validator-context.ts";
+import { failure, SLOW_TURN_MS, type ValidatorContext } from "../validator-context.ts";
 import { type Called, createBlockBeacon, readBlock } from "./block-beacon.ts";
 import { actOf, giveUp } from "./call-acts.ts";
 import type { CallActsContext } from "./call-context.ts";
@@ -89,7 +89,8 @@ export async function startRollCalls(context: RollCallContext): Promise<{ stop()
 	const onError = (error: unknown) => {
 		if (!signal.aborted) tellFailure(error);
 	};
-	const turning = repeat({ everyMs: acts.lookMs, after: env.after, onError }, () => keeper.turn());
+	const turns = context.watchdog.watch("roll-call", SLOW_TURN_MS);
+	const turning = repeat({ everyMs: acts.lookMs, after: env.after, onError, turns }, () => keeper.turn());
 	return {
 		async stop() {
 			stopping.abort();

@@ -65,6 +65,7 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 				version,
 				checks: [
 					{ name: "database", check: () => store.ready().then(() => "") },
+					{ name: "loops", check: () => mustTurn(context) },
 					{ name: "verifier", check: () => `${pool.pending} files wait` },
 				],
 			}),
@@ -118,4 +119,10 @@ const dashboardFolder = (): string | undefined =>
 function packageVersion(): string {
 	const manifest = JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as { version: string };
 	return manifest.version;
+}
+
+function mustTurn({ watchdog }: Pick<ValidatorContext, "watchdog">): string {
+	const stuck = watchdog.stuck();
+	if (stuck.length > 0) throw new AssayError("NOT_READY", `a turn takes too long: ${stuck.join(", ")}`);
+	return "";
 }

@@ -12,7 +12,7 @@ import { repeat } from "../../platform/repeat.ts";
 import type { Beacon } from "../../protocol/probe/challenge-seed.ts";
 import { ProbeReceipts } from "../receipts/probe-receipts.ts";
 import { createPaidRentals, type PaidRentals } from "../rentals/paid-rentals.ts";
-import { failure, type KeyHolders, type ValidatorContext } from "../validator-context.ts";
+import { failure, type KeyHolders, SLOW_TURN_MS, type ValidatorContext } from "../validator-context.ts";
 import { createDeviceBindings } from "./device-bindings.ts";
 import { createEpochGame } from "./epoch-game.ts";
 import { createLeafFetcher } from "./fetch-leaves.ts";
@@ -181,7 +181,8 @@ export class ChainKeeper {
 			if (!this.isStopping) tellFailure(error);
 		};
 		const everyMs = Math.max(100, Math.min(2000, params.commitSeconds * 100));
-		this.turning = repeat({ everyMs, after: env.after, onError }, () => this.turn());
+		const turns = this.context.watchdog.watch("chain", SLOW_TURN_MS);
+		this.turning = repeat({ everyMs, after: env.after, onError, turns }, () => this.turn());
 		// Nobody waits for the bucket; what it refuses is tried again.
 		const { receipts } = this.parts;
 		const sending = { everyMs: SEND_EVERY_MS, after: env.after, onError };

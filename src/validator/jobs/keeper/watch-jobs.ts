@@ -20,7 +20,7 @@ export function startJobWatch(
 	/** The sender's lease; null without a chain. */
 	chainLease: string | null,
 ): { wake(id: string, version: number): void; stop(): Promise<void> } {
-	const { store, env, config, hub } = context;
+	const { store, env, config, hub, watchdog } = context;
 	const slots = createSemaphore(AT_ONCE);
 	const running = new Set<string>();
 	const looks = createJobLooks(config.params);
@@ -62,7 +62,9 @@ export function startJobWatch(
 	const mayKeep = async (): Promise<boolean> =>
 		(await store.leases.acquire(LEASE)) && (chainLease === null || (await store.leases.acquire(chainLease)));
 
-	const watching = repeat({ everyMs: WATCH_EVERY_MS, after: env.after, onError }, async () => {
+	// Another process keeps them while this one hangs.
+	const loop = watchdog.watch(LEASE, undefined, () => void store.leases.release(LEASE).catch(onError));
+	const watching = repeat({ everyMs: WATCH_EVERY_MS, after: env.after, onError, turns: loop }, async () => {
 		const nowMs = env.nowMs();
 		if (nowMs - listedMs >= LIST_EVERY_MS) {
 			listedMs = nowMs;
