@@ -1,8 +1,8 @@
 // Sign, send, wait: for acts that are not journalled. Publications that must happen once are publish.ts.
-import type { TransactionReceipt } from "viem";
+import { concat, type Hex, keccak256, numberToHex, type TransactionReceipt } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { ChainClient } from "../node/chain-client.ts";
-import { memoryIntents, publish } from "./publish.ts";
+import { type IntentJournal, memoryIntents, publish } from "./publish.ts";
 import { outcomeUnknown } from "./settle.ts";
 import type { Call, ChainAccount } from "./sign.ts";
 
@@ -17,16 +17,40 @@ export async function sendCall(
 	call: Call,
 	isPayment = true,
 ): Promise<TransactionReceipt> {
-	const journal = memoryIntents();
 	const id = `this act of ${account.address}`;
+	// Null would be: done before.
+	return (await seenThrough(client, account, memoryIntents(), { id, isDone: async () => false, call, isPayment }))!;
+}
+
+async function seenThrough(...[client, account, journal, intent]: Parameters<typeof publish>) {
 	try {
-		// Null would be: done before.
-		return (await publish(client, account, journal, { id, isDone: async () => false, call, isPayment }))!;
+		return await publish(client, account, journal, intent);
 	} catch (error) {
-		const left = (await journal.get(id))?.at(-1);
+		const left = (await journal.get(intent.id))?.at(-1);
 		if (left === undefined || (error instanceof AssayError && error.code === "CHAIN_UNKNOWN")) throw error;
 		throw outcomeUnknown(left, error);
 	}
+}
+
+/**
+ * As sendCall, for whoever may be cut and asked again: the same call of the same account, while one is not
+ * seen through, is that one. One at a time by account.
+ */
+export async function sendKept(
+	client: ChainClient,
+	account: ChainAccount,
+	call: Call,
+	book: IntentJournal,
+	onEarlier: (hash: Hex) => void,
+): Promise<void> {
+	const { to, data, value = 0n } = call;
+	const numbers = [client.chainId, value].map((number) => numberToHex(number, { size: 32 }));
+	const id = keccak256(concat([account.address, to ?? "0x", ...numbers, data]));
+	const earlier = await book.get(id);
+	if (earlier !== null) onEarlier(earlier.at(-1)!.hash);
+	await seenThrough(client, account, book, { id, isDone: async () => false, call, isPayment: true });
+	// The next one is another payment.
+	await book.remove(id);
 }
 
 const MOST_ATTEMPTS = 3;

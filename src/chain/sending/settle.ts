@@ -222,6 +222,6 @@ function notFound(error: unknown): null {
 /** It may still be mined, or was: nobody may do the same again under another nonce. */
 export const outcomeUnknown = ({ hash }: SignedTransaction, cause?: unknown): AssayError =>
 	new AssayError("CHAIN_UNKNOWN", `nobody knows yet what became of transaction ${hash}`, {
-		hint: "It may have happened, or happen later: look for it at a node or an explorer of the chain before you do the same again. What a validator sends is looked at again by itself.",
+		hint: "It may have happened, or happen later: look for it at a node or an explorer of the chain before you do the same again. What a validator sends is looked at again by itself, and `assay chain send` with the same words looks at this one again.",
 		cause,
 	});

@@ -7,9 +7,9 @@ import type { AssayError } from "../../protocol/assay-error.ts";
 import { type ChainClient, createChainClient } from "../node/chain-client.ts";
 import { type Rpc, RpcRefusal } from "../node/rpc.ts";
 import { createToyNode, type ToyNode, TREASURER } from "../node/toy-node.test-kit.ts";
-import { lookAgain, memoryIntents, publish, type SentIntent } from "./publish.ts";
+import { type IntentJournal, lookAgain, memoryIntents, publish, type SentIntent } from "./publish.ts";
 import { refusal } from "./refusal.ts";
-import { sendCall } from "./send-call.ts";
+import { sendCall, sendKept } from "./send-call.ts";
 import { accountOf } from "./sign.ts";
 
 const GWEI = 10n ** 9n;
@@ -249,6 +249,26 @@ test("a node that denies every receipt has an act sent under one nonce, and its 
 	assert.equal(await publish(s.client, TREASURER, journal, payment), null, "the book knows that it was paid");
 	assert.equal(await s.balance(), 14n);
 	assert.equal(nonces.size, 2);
+});
+
+test("a payment that is asked for again after a cut is the one that was cut; after that it is another", async () => {
+	const s = await stage({ gwei: () => 1n });
+	const journal = memoryIntents();
+	const earlier: string[] = [];
+	const pay = (book: IntentJournal) => sendKept(s.client, TREASURER, s.intent.call, book, (hash) => earlier.push(hash));
+	const dying = {
+		...journal,
+		put: async (id: string, sent: SentIntent) => {
+			await journal.put(id, sent);
+			throw new Error("killed");
+		},
+	};
+	await assert.rejects(pay(dying), { code: "CHAIN_UNKNOWN", message: /0x[0-9a-f]{64}/ });
+	assert.equal(await s.balance(), 0n);
+	await pay(journal);
+	assert.deepEqual([await s.balance(), earlier.length, journal.size()], [7n, 1, 0]);
+	await pay(journal);
+	assert.deepEqual([await s.balance(), earlier.length, journal.size()], [14n, 1, 0]);
 });
 
 test("what is left in a journal is looked at again: a mined one is removed, a payment kept as paid", async () => {

@@ -105,13 +105,13 @@ const TURN_MS = 30_000;
  * approves after it would take away. Where nothing can be locked nobody waits: the chain refuses what does
  * not fit.
  */
-async function alone<T>({ address }: ChainAccount, io: CliIo, work: () => Promise<T>): Promise<T> {
+export async function alone<T>({ address }: ChainAccount, io: CliIo, work: (folder: string) => Promise<T>): Promise<T> {
 	const folder = join(customerFolder(io.env), "paying", address.toLowerCase());
 	await makeFolder(folder);
 	let turn = await lockOrGoOn(folder, TURN_MS);
 	while (turn === null && !io.interrupted.aborted) turn = await lockOrGoOn(folder, TURN_MS);
 	try {
-		return await work();
+		return await work(folder);
 	} finally {
 		await turn?.release();
 	}
