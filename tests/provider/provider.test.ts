@@ -465,7 +465,7 @@ test("two hosts under one key: the replaced one does not fight", async (t) => {
 });
 
 test("pauses grow, stay below their cap, and are spread", () => {
-	const retry = { firstMs: 1000, capMs: 60_000, goodMs: 1 };
+	const retry = { firstMs: 1000, capMs: 60_000 };
 	assert.deepEqual(
 		[1, 2, 3, 7, 100].map((n) => retryPauseMs(n, retry, 0.999999)),
 		[1000, 2000, 4000, 60_000, 60_000],
