@@ -823,6 +823,10 @@ export const codes = {
 		"The nodes that were named for one chain contradict each other.",
 		"Nothing was believed. Look at which of them is behind or lies, and leave it out of --rpc.",
 	),
+	CHAIN_BEHIND: error(
+		"The chain's node is behind what was seen of the chain before.",
+		"Nothing was concluded from it, it is tried again later. Check the node, or name another.",
+	),
 	CHAIN_BUSY: error(
 		"Another process runs the embedded chain of this folder.",
 		"Ask that process over its RPC URL, or stop it.",

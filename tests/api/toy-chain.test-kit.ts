@@ -28,6 +28,7 @@ export const chain: Chain = {
 	isEmbedded: true,
 	trialAccounts: true,
 	rpcUrl: "http://127.0.0.1:1",
+	behindSinceMs: null,
 	confirmations: 1,
 	activity: 4,
 	head: { number: 9, hash: bytes32, atMs: NOW_MS },

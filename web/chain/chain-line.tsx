@@ -6,6 +6,9 @@ import { PHASES } from "./chain-format.ts";
 import { Amount, Countdown } from "./chain-parts.tsx";
 import type { FollowedChain } from "./use-chain.ts";
 
+/** A node that misses a block for a moment is an ordinary one. */
+const SHOWN_MS = 60_000;
+
 export function ChainLine({ chain: { value, trouble, reload } }: { chain: Loaded<FollowedChain> }) {
 	if (value === null)
 		return trouble === null ? null : (
@@ -47,7 +50,15 @@ export function ChainLine({ chain: { value, trouble, reload } }: { chain: Loaded
 				pays up to <Amount amount={chain.nextPot} token={chain.token} /> an epoch
 			</span>
 			<span class="grow" />
-			{trouble === null ? <a href="/epochs">All epochs</a> : <span class="unsure">⚠ its node does not answer</span>}
+			{trouble !== null ? (
+				<span class="unsure">⚠ its node does not answer</span>
+			) : chain.behindSinceMs !== null && chain.nowMs - chain.behindSinceMs > SHOWN_MS ? (
+				<span class="unsure">
+					⚠ its node is behind <code>CHAIN_BEHIND</code>
+				</span>
+			) : (
+				<a href="/epochs">All epochs</a>
+			)}
 		</p>
 	);
 }

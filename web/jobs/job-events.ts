@@ -60,7 +60,14 @@ const MOST_POINTS = 20_000;
 /** What a part is after an event. */
 const STATES: Readonly<Record<string, string>> = {
 	...{ offered: "assigned", running: "running", declined: "open", reopened: "lost", convicted: "convicted" },
-	...{ claimed: "claimed", checked: "checked", disputed: "disputed", paid: "paid", refunded: "refunded" },
+	...{
+		claimed: "claimed",
+		recovered: "claimed",
+		checked: "checked",
+		disputed: "disputed",
+		paid: "paid",
+		refunded: "refunded",
+	},
 };
 
 type Detail = { readonly [key: string]: unknown };

@@ -63,6 +63,7 @@ export const chain = z.object({
 		"The caller's browser may have an account funded (a trial network, on its own machine)",
 	),
 	confirmations: count,
+	behindSinceMs: note(z.nullable(atMs), "Since then the validator waits for a node that is behind what it saw before"),
 	activity: note(count, "Grows with whatever happens in the contracts: a page that shows an epoch reloads it then"),
 	head: z.object({ number: count, hash: bytes32, atMs }),
 	contracts: z.object({

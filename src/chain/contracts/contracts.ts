@@ -141,9 +141,9 @@ type Read = <const N extends Name, const F extends FunctionName<N, Reading>>(
 ) => Promise<ContractFunctionReturnType<Abis[N], Reading, F>>;
 
 const readIn =
-	(blockTag: "latest" | "pending"): Read =>
+	(block: { readonly blockTag: "latest" | "pending" } | { readonly blockNumber: bigint }): Read =>
 	async ({ client, addresses }, name, functionName, ...args) => {
-		const view = { address: addresses[name], abi: ABIS[name], functionName, args, blockTag };
+		const view = { address: addresses[name], abi: ABIS[name], functionName, args, ...block };
 		try {
 			return (await client.viem.readContract(view as ReadContractParameters)) as never;
 		} catch (error) {
@@ -154,10 +154,16 @@ const readIn =
 	};
 
 /** What a view of a contract gives in the newest block. */
-export const read = readIn("latest");
+export const read = readIn({ blockTag: "latest" });
 
-/** In the pending block: for views that depend on the clock, as the newest block may be minutes old. */
-export const readPending = readIn("pending");
+/** In this block. */
+export const readAt = (blockNumber: bigint): Read => readIn({ blockNumber });
+
+/**
+ * In the pending block: for views that depend on the clock, as the newest block may be minutes old. A node
+ * that is behind has another pending block: nothing is concluded from it that is not looked at again.
+ */
+export const readPending = readIn({ blockTag: "pending" });
 
 export function callOf<const N extends Name, const F extends FunctionName<N, Sending>>(
 	{ addresses }: Pick<Contracts, "addresses">,

@@ -4,7 +4,7 @@
 import { type ContractFunctionArgs, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from "viem";
 import type { disputesAbi } from "../abi/disputes-abi.ts";
 import type { Call } from "../sending/sign.ts";
-import { type Contracts, callOf, read, readEvents, readPending } from "./contracts.ts";
+import { type Contracts, callOf, read, readEvents } from "./contracts.ts";
 import type { AccusedCase } from "./disputes.ts";
 
 type Addressed = Pick<Contracts, "addresses">;
@@ -77,7 +77,7 @@ export const timeoutCall = (
 
 /** Whether a proof has cleared the segment of questions: silence about it convicts nobody. */
 export const readIsCleared = (contracts: Contracts, sitting: Sitting, segment: number): Promise<boolean> =>
-	readPending(contracts, "disputes", "isCleared", bookOf(sitting), BigInt(segment));
+	read(contracts, "disputes", "isCleared", bookOf(sitting), BigInt(segment));
 
 /**
  * The deposits of a game, once the claim is paid (to its provider) or dead (to the accuser). `unanswered`:

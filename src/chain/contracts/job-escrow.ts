@@ -11,7 +11,7 @@ import {
 } from "viem";
 import { jobEscrowAbi } from "../abi/job-escrow-abi.ts";
 import type { Call, ChainAccount } from "../sending/sign.ts";
-import { type Contracts, callOf, read, readEvents, readPending } from "./contracts.ts";
+import { type Contracts, callOf, read, readEvents } from "./contracts.ts";
 
 type Addressed = Pick<Contracts, "addresses">;
 
@@ -170,18 +170,26 @@ export interface JobPart {
 	/** Assigned: last second to claim. Claimed: last second of the window. */
 	readonly untilS: number;
 	readonly isChecked: boolean;
+	/** Attempt of the part before, whose end it begins with. */
+	readonly base: number;
 	/** By another than the part before: paid whatever becomes of that one. */
 	readonly isAlone: boolean;
 }
 
-export async function readJobPart(contracts: Contracts, job: bigint, part: number): Promise<JobPart> {
-	const found = await readPending(contracts, "jobEscrow", "partOf", job, part);
+export async function readJobPart(
+	contracts: Contracts,
+	job: bigint,
+	part: number,
+	reading: typeof read = read,
+): Promise<JobPart> {
+	const found = await reading(contracts, "jobEscrow", "partOf", job, part);
 	return {
 		provider: found.provider.toLowerCase() as Hex,
 		attempt: found.attempt,
 		state: PART_STATES[found.state]!,
 		untilS: found.time,
 		isChecked: found.isChecked,
+		base: found.base,
 		isAlone: found.isAlone,
 	};
 }

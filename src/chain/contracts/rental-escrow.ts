@@ -4,7 +4,7 @@ import { type Hex, hexToBytes } from "viem";
 import { toHex } from "../../protocol/chain/hex.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import type { Call } from "../sending/sign.ts";
-import { type Contracts, callOf, read, readPending } from "./contracts.ts";
+import { type Contracts, callOf, read } from "./contracts.ts";
 
 type Addressed = Pick<Contracts, "addresses">;
 
@@ -55,7 +55,7 @@ export interface Escrow {
 /** Null: nobody opened it. */
 export async function readEscrow(contracts: Contracts, id: Hex): Promise<Escrow | null> {
 	const [found, { burnPpm }] = await Promise.all([
-		readPending(contracts, "rentalEscrow", "rentalOf", id),
+		read(contracts, "rentalEscrow", "rentalOf", id),
 		read(contracts, "rentalEscrow", "params"),
 	]);
 	if (BigInt(found.customer) === 0n) return null;

@@ -3,7 +3,7 @@
 import { encodeAbiParameters, getAbiItem, type Hex } from "viem";
 import { segmentProofsAbi } from "../abi/segment-proofs-abi.ts";
 import type { Call } from "../sending/sign.ts";
-import { type Contracts, callOf, read, readEvents, readPending } from "./contracts.ts";
+import { type Contracts, callOf, read, readEvents } from "./contracts.ts";
 import type { AccusedCase } from "./disputes.ts";
 import type { JobTerms } from "./job-escrow.ts";
 import type { ContractLeaf, ZkOrder } from "./zk-jobs.ts";
@@ -40,7 +40,7 @@ export async function readDemanded(
 ): Promise<readonly { readonly segment: number; readonly deadlineS: number }[]> {
 	const open = [];
 	for (const { args } of await readEvents(contracts, "segmentProofs", "Demanded", { job, book }))
-		if (!(await readPending(contracts, "segmentProofs", "isLinked", book, args.segment)))
+		if (!(await read(contracts, "segmentProofs", "isLinked", book, args.segment)))
 			open.push({ segment: Number(args.segment), deadlineS: args.deadline });
 	return open;
 }

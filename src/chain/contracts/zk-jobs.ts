@@ -132,7 +132,7 @@ export interface ZkHead {
 export const shortPoints = (points: Hex): Hex => `0x${points.slice(2, 58)}`;
 
 export async function readZkHead(contracts: Contracts, job: bigint): Promise<ZkHead> {
-	const { next, points } = await readPending(contracts, "zkJobs", "headOf", job);
+	const { next, points } = await read(contracts, "zkJobs", "headOf", job);
 	return { next: Number(next), points };
 }
 

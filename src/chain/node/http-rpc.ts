@@ -8,6 +8,7 @@ import { getHttpRpcClient } from "viem/utils";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { urlsOf } from "../../protocol/network/without-login.ts";
 import { checkAnswers, pinChain } from "./check-answers.ts";
+import { createLateness, type Lateness, NodeBehind, neverBehind } from "./never-behind.ts";
 import { NodeNonsense, type Rpc, RpcRefusal } from "./rpc.ts";
 import { NodesDisagree, severalNodes } from "./several-nodes.ts";
 
@@ -81,12 +82,18 @@ const RETRIES = {
 	mostDelayMs: 15_000,
 	/** Ends all waiting: CHAIN_CLOSED. */
 	signal: null as AbortSignal | null,
+	/** Told when the node does not have a block that this connection has seen. */
+	lateness: null as Lateness | null,
 };
 export type RetryOptions = Readonly<typeof RETRIES>;
 
-/** Asks again while the node is out of reach. Sending twice is harmless: a nonce is used once. */
-export function withRetries(rpc: Rpc, options: Partial<RetryOptions> = {}): Rpc {
-	const { patienceMs, firstDelayMs, mostDelayMs, signal } = { ...RETRIES, ...options };
+/**
+ * Asks again while the node is out of reach, or behind what it was. Sending twice is harmless: a nonce is
+ * used once.
+ */
+export function withRetries(one: Rpc, options: Partial<RetryOptions> = {}): Rpc {
+	const { patienceMs, firstDelayMs, mostDelayMs, signal, lateness } = { ...RETRIES, ...options };
+	const rpc = neverBehind(one, lateness ?? createLateness());
 	const delayMs = (count: number) => Math.min(mostDelayMs, firstDelayMs * 2 ** count);
 	const isAnswer = (error: unknown) => error instanceof RpcRefusal || error instanceof AssayError;
 	return async (method, params) => {
@@ -109,6 +116,11 @@ function gaveUp(method: string, cause: unknown): AssayError {
 	if (cause instanceof NodesDisagree)
 		return new AssayError("CHAIN_DISAGREE", `the chain's nodes do not agree: ${cause.message}`, {
 			hint: "Nothing was believed, it is tried again later. Look at which of them is behind or lies, and leave it out.",
+			cause,
+		});
+	if (cause instanceof NodeBehind)
+		return new AssayError("CHAIN_BEHIND", `the chain's node is behind: ${cause.message}`, {
+			hint: "Nothing was concluded from it, it is tried again later. Another node, or this one's repair, helps.",
 			cause,
 		});
 	return cause instanceof NodeNonsense

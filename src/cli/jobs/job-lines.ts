@@ -136,6 +136,7 @@ const WORDS: Readonly<Record<string, string>> = {
 	checked: "checked",
 	paid: "paid",
 	reopened: "is open again",
+	recovered: "stands on chain, by",
 	convicted: "proof of fraud against",
 	refunded: "given back",
 	over: "over",

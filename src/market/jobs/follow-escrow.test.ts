@@ -1,70 +1,93 @@
-// What the record learns from the escrow: for each state of the record and of the chain what is news, whose
-// transactions count, and that a deadline is the chain's own.
+// What the record learns from the escrow: for every pair of a state of the record and one of the chain what
+// is news, that an older answer is none, and that a deadline is the chain's own.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type EscrowPart, escrowNews, mustExpire } from "./follow-escrow.ts";
+import { type EscrowKnown, type EscrowPart, escrowNews, mustTell } from "./follow-escrow.ts";
 
-const OURS = `0x${"aa".repeat(20)}`;
-const OTHER = `0x${"bb".repeat(20)}`;
 const TERMS = { workMs: 60_000, windowMs: 100_000, checkedMs: 10_000 };
-const STATES = ["untouched", "open", "assigned", "claimed", "settled", "refunded"] as const;
+const FOUND = ["untouched", "open", "assigned", "claimed", "settled", "refunded"] as const;
 const on = (state: EscrowPart["state"], more: Partial<EscrowPart> = {}): EscrowPart => ({
-	...{ provider: OURS, attempt: 1, state, untilS: 500, isChecked: false, ...more },
+	...{ provider: `0x${"aa".repeat(20)}`, attempt: 1, state, untilS: 500, isChecked: false, ...more },
 });
-type Record = Parameters<typeof escrowNews>[0];
-const news = (
-	state: Record["state"],
-	found: EscrowPart,
-	{ account = OURS as string | null, isCancelled = false, isChecked = false } = {},
-) => escrowNews({ state, isChecked }, TERMS, found, { account, isCancelled });
-/** States of the chain that are news to this state of the record. */
-const newsTo = (state: Record["state"], more: Parameters<typeof news>[2] = {}) =>
-	STATES.flatMap((found) => news(state, on(found), more)?.kind ?? []);
+type State = Parameters<typeof escrowNews>[0]["state"];
+/** The record is at its second attempt. */
+const news = (state: State, found: EscrowPart, more: Partial<EscrowKnown> & { readonly isChecked?: boolean } = {}) => {
+	const { isChecked = false, ...known } = more;
+	const all = { holder: 2, isCancelled: false, isFallen: false, ...known };
+	return escrowNews({ state, isChecked, attempt: 2 }, TERMS, found, all);
+};
+const kinds = (state: State, more: Partial<EscrowKnown> = {}) =>
+	FOUND.map((found) => news(state, on(found), more)?.kind ?? "-").join(" ");
 
-test("an open part is refunded with the chain, or where its customer took back what nobody ever had", () => {
-	assert.deepEqual(newsTo("open"), ["refunded"]);
+test("every pair: by whoever the record has the part of now, or had it of last", () => {
+	// In the order of FOUND.
+	assert.equal(kinds("open"), "- - - recovered recovered refunded");
+	assert.equal(kinds("assigned"), "- - accepted recovered recovered -");
+	assert.equal(kinds("running"), "behind - - claimed recovered -");
+	assert.equal(kinds("claimed"), "behind fell behind - settled fell");
+	assert.equal(kinds("paid"), "- - - - - -");
+	assert.equal(kinds("refunded"), "unrefunded unrefunded unrefunded recovered recovered -");
+});
+
+test("every pair: by somebody who had it in an earlier attempt", () => {
+	const earlier = { holder: 1 };
+	assert.equal(kinds("open", earlier), "- - - recovered recovered refunded");
+	assert.equal(kinds("assigned", earlier), "- - - recovered recovered -");
+	// The chain had the second attempt already: what it says of the first is old, unless it is the end of all.
+	assert.equal(kinds("running", earlier), "behind behind behind behind recovered -");
+	assert.equal(kinds("claimed", earlier), "behind behind behind behind recovered fell");
+	assert.equal(kinds("refunded", earlier), "unrefunded unrefunded unrefunded recovered recovered -");
+});
+
+test("every pair: by somebody whom the record never knew", () => {
+	const unknown = { holder: null };
+	assert.equal(kinds("open", unknown), "- - - - recovered refunded");
+	assert.equal(kinds("assigned", unknown), "- - - - recovered -");
+	assert.equal(kinds("running", unknown), "behind behind behind behind recovered -");
+	// Events alone say whether the claim fell; without one the node is behind.
+	assert.equal(kinds("claimed", unknown), "behind fell fell fell recovered fell");
+	assert.equal(kinds("refunded", unknown), "unrefunded unrefunded unrefunded unrefunded recovered -");
+});
+
+test("a state of the chain that is older than the record convicts nobody, gives nothing back and pays nothing", () => {
+	for (const found of ["untouched", "assigned"] as const)
+		assert.deepEqual(news("claimed", on(found)), { kind: "behind" }, found);
+	assert.deepEqual(news("running", on("untouched")), { kind: "behind" });
+});
+
+test("whom a recovered part is of, and whether it is paid", () => {
+	assert.deepEqual(news("open", on("claimed")), { kind: "recovered", holder: 2, isPaid: false });
+	assert.deepEqual(news("open", on("settled"), { holder: 1 }), { kind: "recovered", holder: 1, isPaid: true });
+	assert.deepEqual(news("running", on("settled"), { holder: null }), { kind: "recovered", holder: null, isPaid: true });
+	assert.equal(
+		news("open", on("claimed"), { isFallen: true }),
+		null,
+		"what it was built on fell: it is opened on chain",
+	);
+});
+
+test("what nobody ever had is given back when its customer took it back, and only then", () => {
 	assert.equal(news("open", on("untouched"), { isCancelled: true })?.kind, "refunded");
+	assert.equal(news("refunded", on("untouched"), { isCancelled: true }), null);
 	assert.equal(news("open", on("open"), { isCancelled: true }), null);
 	assert.equal(news("open", on("assigned"), { isCancelled: true }), null);
 });
 
-test("an assignment and a claim count by whom the record names, with the chain's deadline", () => {
-	assert.deepEqual(newsTo("assigned"), ["accepted"]);
+test("deadlines are the chain's", () => {
 	assert.deepEqual(news("assigned", on("assigned")), { kind: "accepted", atMs: 500_999 - TERMS.workMs });
-	assert.deepEqual(newsTo("running"), ["claimed"]);
 	assert.deepEqual(news("running", on("claimed")), { kind: "claimed", atMs: 500_999 - TERMS.windowMs });
-	for (const [state, found] of [
-		["assigned", "assigned"],
-		["running", "claimed"],
-	] as const) {
-		assert.equal(news(state, on(found, { provider: OTHER })), null, "another's");
-		assert.equal(news(state, on(found), { account: null }), null, "nobody knows whose");
-	}
-});
-
-test("a claim is settled, checked or fallen with the chain", () => {
-	assert.deepEqual(news("claimed", on("settled")), { kind: "settled" });
-	for (const state of ["untouched", "open", "assigned", "refunded"] as const)
-		assert.deepEqual(news("claimed", on(state)), { kind: "fell" });
-	assert.deepEqual(news("claimed", on("claimed", { provider: OTHER })), { kind: "fell" }, "another's stands there");
-	assert.equal(news("claimed", on("claimed", { provider: OTHER }), { account: null }), null);
-	assert.equal(news("claimed", on("claimed")), null);
 	const checked = on("claimed", { isChecked: true });
 	assert.deepEqual(news("claimed", checked), { kind: "checked", atMs: 500_999 - TERMS.checkedMs });
 	assert.equal(news("claimed", checked, { isChecked: true }), null);
 });
 
-test("what is over has no news", () => {
-	for (const state of ["paid", "refunded"] as const) assert.deepEqual(newsTo(state), []);
-});
-
-test("the escrow is told that nobody has a part when the record has it open: after its time, or when its claim fell", () => {
-	const expire = (found: EscrowPart, nowS: number, state: Record["state"] = "open") =>
-		mustExpire({ state }, found, nowS);
-	assert.equal(expire(on("assigned"), 500), null);
-	assert.equal(expire(on("assigned"), 501), "late");
-	assert.equal(expire(on("claimed"), 0), "fallen");
-	for (const state of ["untouched", "open", "settled", "refunded"] as const) assert.equal(expire(on(state), 1e9), null);
-	for (const state of ["assigned", "running", "claimed", "paid", "refunded"] as const)
-		assert.equal(expire(on("assigned"), 501, state), null);
+test("the escrow is told of an open part: that it is nobody's after its time, that an unknown claim had its window", () => {
+	const tell = (found: EscrowPart, nowS: number, isFallen = false) => mustTell(found, nowS, { isFallen });
+	assert.equal(tell(on("assigned"), 500), null);
+	assert.equal(tell(on("assigned"), 501), "expire");
+	assert.equal(tell(on("claimed"), 500), null);
+	assert.equal(tell(on("claimed"), 501), "settle");
+	for (const state of ["assigned", "claimed"] as const) assert.equal(tell(on(state), 0, true), "expire");
+	for (const state of ["untouched", "open", "settled", "refunded"] as const)
+		assert.equal(tell(on(state), 1e9, true), null);
 });

@@ -1,6 +1,7 @@
-// What the escrow on chain says that the record does not say yet: docs/jobs.md §13. The chain is the truth;
-// the record follows it, one transition at a time, so that whoever was killed between a transaction and its
-// row goes on as if nothing had been. Pure.
+// What the escrow on chain says that the record does not say yet: docs/jobs.md §8. The chain is the truth,
+// but an answer may be an old one: its node is behind, or a block was taken back. So the record goes forward
+// by what it is told, from any state, and back by events alone: a state that is older than what it knows
+// means waiting. Pure.
 import type { JobPart, JobTerms } from "../../protocol/network/job.ts";
 
 /** A part as JobEscrow has it. */
@@ -14,47 +15,101 @@ export interface EscrowPart {
 	readonly isChecked: boolean;
 }
 
+export interface EscrowKnown {
+	/** In which of the record's attempts the chain's provider had the part; null: in none of them. */
+	readonly holder: number | null;
+	/** The part lies beyond what the customer left of the job. */
+	readonly isCancelled: boolean;
+	/** What it was built on fell: anybody may have the escrow open it. */
+	readonly isFallen: boolean;
+}
+
 export type EscrowNews =
 	/** `atMs`: as if it had happened then, so that the record's deadline is the chain's. */
 	| { readonly kind: "accepted" | "claimed" | "checked"; readonly atMs: number }
-	| { readonly kind: "settled" | "fell" | "refunded" };
+	| { readonly kind: "settled" | "refunded" }
+	/** Its claim is not there any more; which event ended it says why, and that it did. */
+	| { readonly kind: "fell" }
+	/**
+	 * It is claimed, or paid, whatever the record thought of it: by this attempt of the record; null: by one
+	 * that it never knew.
+	 */
+	| { readonly kind: "recovered"; readonly holder: number | null; readonly isPaid: boolean }
+	/** It was never given back. */
+	| { readonly kind: "unrefunded" }
+	/** Older than what the record knows. */
+	| { readonly kind: "behind" };
 
 /** The last millisecond of a second: what may happen by then may happen in all of it. */
-const endMs = (seconds: number): number => 1000 * seconds + 999;
+export const endMs = (seconds: number): number => 1000 * seconds + 999;
 
-/**
- * `account`: of the provider that the record names; null: unknown. `isCancelled`: the part lies beyond what
- * the customer left of the job. Null: the record is up to date.
- */
-export function escrowNews(
-	part: Pick<JobPart, "state" | "isChecked">,
-	terms: Pick<JobTerms, "workMs" | "windowMs" | "checkedMs">,
+type Recorded = Pick<JobPart, "state" | "isChecked" | "attempt">;
+type Times = Pick<JobTerms, "workMs" | "windowMs" | "checkedMs">;
+const BEHIND = { kind: "behind" } as const;
+
+/** Null: the record is up to date. */
+export function escrowNews(part: Recorded, terms: Times, found: EscrowPart, known: EscrowKnown): EscrowNews | null {
+	const { holder } = known;
+	const isHeld = part.state === "assigned" || part.state === "running" || part.state === "claimed";
+	const isTheirs = isHeld && holder === part.attempt;
+	switch (found.state) {
+		case "settled":
+			if (part.state === "paid") return null;
+			if (part.state === "claimed" && isTheirs) return { kind: "settled" };
+			return { kind: "recovered", holder, isPaid: true };
+		case "refunded":
+			if (part.state === "open") return { kind: "refunded" };
+			return part.state === "claimed" ? { kind: "fell" } : null;
+		case "claimed":
+			return claimedNews(part, terms, found, known, isTheirs);
+		case "assigned":
+			if (part.state === "assigned" && isTheirs) return { kind: "accepted", atMs: endMs(found.untilS) - terms.workMs };
+			break;
+		case "open":
+			if (part.state === "claimed" && isTheirs) return { kind: "fell" };
+			break;
+		case "untouched":
+			if (part.state === "open") return known.isCancelled ? { kind: "refunded" } : null;
+			if (part.state === "refunded" && known.isCancelled) return null;
+			if (part.state === "running" || part.state === "claimed") return BEHIND;
+	}
+	if (part.state === "refunded") return { kind: "unrefunded" };
+	if (part.state === "running") return isTheirs ? null : BEHIND;
+	// Whoever is there now came after it, or before: the events say which.
+	if (part.state === "claimed") return holder === null ? { kind: "fell" } : BEHIND;
+	return null;
+}
+
+function claimedNews(
+	part: Recorded,
+	terms: Times,
 	found: EscrowPart,
-	{ account, isCancelled }: { readonly account: string | null; readonly isCancelled: boolean },
+	{ holder, isFallen }: EscrowKnown,
+	isTheirs: boolean,
 ): EscrowNews | null {
-	const isTheirs = account !== null && found.provider === account;
-	if (part.state === "open")
-		return found.state === "refunded" || (isCancelled && found.state === "untouched") ? { kind: "refunded" } : null;
-	if (part.state === "assigned")
-		return found.state === "assigned" && isTheirs
-			? { kind: "accepted", atMs: endMs(found.untilS) - terms.workMs }
-			: null;
+	if (part.state === "paid") return null;
+	if (part.state === "claimed") {
+		if (!isTheirs) return holder === null ? { kind: "fell" } : BEHIND;
+		const isNew = found.isChecked && !part.isChecked;
+		return isNew ? { kind: "checked", atMs: endMs(found.untilS) - terms.checkedMs } : null;
+	}
 	if (part.state === "running")
-		return found.state === "claimed" && isTheirs
-			? { kind: "claimed", atMs: endMs(found.untilS) - terms.windowMs }
-			: null;
-	if (part.state !== "claimed") return null;
-	if (found.state === "settled") return { kind: "settled" };
-	if (found.state !== "claimed" || (account !== null && !isTheirs)) return { kind: "fell" };
-	return found.isChecked && !part.isChecked ? { kind: "checked", atMs: endMs(found.untilS) - terms.checkedMs } : null;
+		return isTheirs ? { kind: "claimed", atMs: endMs(found.untilS) - terms.windowMs } : BEHIND;
+	if (holder === null || isFallen) return part.state === "refunded" ? { kind: "unrefunded" } : null;
+	return { kind: "recovered", holder, isPaid: false };
 }
 
 /**
- * Whether the escrow must be told that nobody has the part any more: the record has it open, the chain does
- * not.
+ * What the escrow must be told of a part that the record has open: that nobody has it any more; that a claim
+ * which nobody here knows has had its window.
  */
-export function mustExpire(part: Pick<JobPart, "state">, found: EscrowPart, nowS: number): "late" | "fallen" | null {
-	if (part.state !== "open") return null;
-	if (found.state === "assigned") return nowS > found.untilS ? "late" : null;
-	return found.state === "claimed" ? "fallen" : null;
+export function mustTell(
+	found: EscrowPart,
+	nowS: number,
+	{ isFallen }: Pick<EscrowKnown, "isFallen">,
+): "expire" | "settle" | null {
+	if (found.state !== "assigned" && found.state !== "claimed") return null;
+	if (isFallen) return "expire";
+	if (nowS <= found.untilS) return null;
+	return found.state === "assigned" ? "expire" : "settle";
 }

@@ -288,5 +288,51 @@ export function refund(job: JobRecord, number: number, nowMs: number, by: "custo
 	return withPart(job, { ...part, state: "refunded" });
 }
 
+/** How a part stands on chain, where the record had given it up. */
+export interface Recovery {
+	/** Of the record; null: its provider is nobody whom the record knew. */
+	readonly holder: number | null;
+	/** Where the record does not have one. */
+	readonly provider: string | null;
+	/** Null: only the chain has it. */
+	readonly claim: string | null;
+	readonly isPaid: boolean;
+	readonly isChecked: boolean;
+	readonly isAlone: boolean;
+	/** Fraud was found in it. */
+	readonly isDisputed: boolean;
+	readonly claimedAtMs: number;
+	readonly untilMs: number;
+	/** When its draw began. */
+	readonly assignedAtMs: number;
+}
+
+/** Everybody whom the part was given to: its attempts from 1 on. */
+export const holdersOf = ({ excluded, provider }: Pick<JobPart, "excluded" | "provider">): readonly string[] =>
+	provider === null ? excluded : [...excluded, provider];
+
+/**
+ * The chain has the part as claimed or paid. The record takes it back, whatever it thought: who came after
+ * that attempt did not get the part, and may get it still should it fall.
+ */
+export function recover(job: JobRecord, number: number, { holder, isPaid, ...found }: Recovery): JobRecord {
+	const part = job.parts[number]!;
+	const all = holdersOf(part);
+	const attempt = holder ?? part.attempt + 1;
+	const provider = holder === null ? found.provider : all[holder - 1]!;
+	return withPart(job, {
+		...{ ...newPart(number), ...found, attempt, provider, state: isPaid ? "paid" : "claimed" },
+		...{ base: job.parts[number - 1]?.attempt ?? 0, excluded: all.slice(0, attempt - 1) },
+		...{ done: partRange(job.terms, number).count, lastBeatMs: found.claimedAtMs, lastProgressMs: found.claimedAtMs },
+	});
+}
+
+/** It was taken for refunded, and is not. */
+export function unrefund(job: JobRecord, number: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "open", "refunded");
+	return withPart(job, { ...part, state: "open" });
+}
+
 export const isOver = ({ parts }: JobRecord): boolean =>
 	parts.every(({ state }) => state === "paid" || state === "refunded");

@@ -51,8 +51,9 @@ test("a claim is verified until it is checked, settled once its window has ended
 
 test("the next part: for anyone behind what is checked or paid, for its own provider behind a claim, else for nobody", () => {
 	const anyone = [{ kind: "draw", part: 1, only: null }];
-	assert.deepEqual(after({ state: "paid" }), anyone);
-	const claimed = { state: "claimed", provider: "a" } as const;
+	assert.deepEqual(after({ state: "paid", claim: "c" }), anyone);
+	assert.deepEqual(after({ state: "paid" }), [], "the chain alone knows what it ended with");
+	const claimed = { state: "claimed", provider: "a", claim: "c" } as const;
 	assert.deepEqual(after({ ...claimed, isChecked: true }), anyone);
 	assert.deepEqual(after(claimed), [{ kind: "draw", part: 1, only: "a" }]);
 	assert.deepEqual(after(claimed, ["a"]), [], "it had that part and lost it");
@@ -92,7 +93,7 @@ test("at work: all that is left is the hosts' to do, and nobody has to be drawn 
 	assert.equal(is(running), true);
 	assert.equal(is(running, {}), true, "the next part is nobody's before this one has its claim");
 	assert.equal(is({ state: "paid" }, running), true);
-	assert.equal(is({ state: "paid" }, {}), false, "somebody has to be drawn");
+	assert.equal(is({ state: "paid", claim: "c" }, {}), false, "somebody has to be drawn");
 	assert.equal(is({}), false);
 	assert.equal(is({ state: "assigned", provider: "a" }), false, "it is reminded");
 	assert.equal(is({ state: "claimed", provider: "a" }), false, "it is compared");

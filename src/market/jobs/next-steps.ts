@@ -20,7 +20,10 @@ export type JobStep =
 /** Who may begin the part: anyone, one, or nobody yet. */
 function beginner({ parts }: JobRecord, { part, excluded }: JobPart): "anyone" | "nobody" | { readonly only: string } {
 	const before = parts[part - 1];
-	if (before === undefined || before.state === "paid") return "anyone";
+	if (before === undefined) return "anyone";
+	// The chain alone has its claim: what it ended with is not here.
+	if (before.claim === null) return "nobody";
+	if (before.state === "paid") return "anyone";
 	if (before.state !== "claimed" || before.isDisputed) return "nobody";
 	if (before.isChecked) return "anyone";
 	const { provider } = before;

@@ -70,3 +70,51 @@ test("what is checked and paid is its provider's; a beat tells only what is new"
 	assert.deepEqual(beat(0, [{}]), ["metrics 0"]);
 	assert.deepEqual(beat(0, [], [{}]), ["preview 0"]);
 });
+
+const found: rules.Recovery = {
+	...{ holder: 1, provider: null, claim: "ab".repeat(32), isPaid: false, isChecked: false, isAlone: false },
+	...{ isDisputed: false, claimedAtMs: 70, untilMs: 900_999, assignedAtMs: 5 },
+};
+
+test("what the chain has as claimed is taken back, from any state, with what was wrongly said of its provider", () => {
+	const stood = claimed(job(), 0);
+	const fell = transitions.convicted(stood, 0).record;
+	const other = rules.offer(fell, 0, "b", 9, P);
+	const lost = transitions.reopened(ran(job(), 0), 0, P.jobBeatMs * P.jobBeatMisses + 1, P).record;
+	const back = rules.refund(fell, 0, 9, "customer");
+	for (const record of [fell, other, lost, back, offered(), ran(job(), 0)]) {
+		const taken = transitions.recovered(record, 0, found);
+		const { state, provider, attempt, excluded, untilMs, done, claim } = taken.record.parts[0]!;
+		assert.deepEqual([state, provider, attempt, excluded], ["claimed", "a", 1, []]);
+		assert.deepEqual([untilMs, done, claim], [900_999, stood.parts[0]!.done, found.claim]);
+		assert.deepEqual(taken.undone, [{ provider: "a", part: 0, attempt: 1 }]);
+		assert.deepEqual(kinds(taken), ["recovered 0"]);
+		// From there on it is a claim like any other.
+		assert.equal(rules.settle(taken.record, 0, 901_000).parts[0]!.state, "paid");
+		const again = rules.offer(rules.convict(taken.record, 0), 0, "b", 9, P);
+		assert.deepEqual([again.parts[0]!.attempt, again.parts[0]!.excluded], [2, ["a"]]);
+	}
+});
+
+test("what the chain has as paid is paid, also by somebody whom the record never knew; fraud stays fraud", () => {
+	const fell = transitions.convicted(claimed(job(), 0), 0).record;
+	const paid = transitions.recovered(fell, 0, { ...found, isPaid: true, isChecked: true });
+	assert.deepEqual(kinds(paid), ["recovered 0", "paid 0"]);
+	assert.deepEqual(
+		outcome(paid)!.map((one) => one[3]),
+		["checked", "paid"],
+	);
+	assert.equal(paid.record.parts[0]!.state, "paid");
+	const strange = transitions.recovered(fell, 0, { ...found, holder: null, claim: null, isPaid: true });
+	const { provider, attempt, state } = strange.record.parts[0]!;
+	assert.deepEqual([provider, attempt, state, strange.undone], [null, 2, "paid", []]);
+	assert.deepEqual(transitions.recovered(fell, 0, { ...found, isDisputed: true }).undone, []);
+});
+
+test("what the chain never gave back is open again; what it opened convicts nobody", () => {
+	const back = rules.refund(job(), 0, 9, "customer");
+	assert.equal(transitions.unrefunded(back, 0).record.parts[0]!.state, "open");
+	const opened = transitions.openedOnChain(claimed(claimed(job(), 0), 1), 0);
+	assert.deepEqual(kinds(opened), ["reopened 0", "reopened 1"]);
+	assert.deepEqual(outcome(opened), []);
+});

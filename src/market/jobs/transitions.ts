@@ -21,7 +21,12 @@ export interface Transition {
 	readonly record: JobRecord;
 	readonly events: readonly Told[];
 	readonly outcomes?: readonly Outcome[];
+	/** What was said of these attempts was wrong: it is forgotten. */
+	readonly undone?: readonly Attempt[];
 }
+
+/** Somebody's attempt at a part. */
+type Attempt = Pick<Outcome, "provider" | "part" | "attempt">;
 
 const tell = ({ part, attempt }: JobPart, kind: string, detail: object = {}): Told => ({
 	...{ kind, part, detail: { attempt, ...detail } },
@@ -174,13 +179,13 @@ export function settled(job: JobRecord, at: number, nowMs: number): Transition {
 }
 
 /** The claim falls: the part is open, and so is what the same provider built on it. */
-function fallen(job: JobRecord, at: number, told: Told, outcome: WorkRow["outcome"]): Transition {
+function fallen(job: JobRecord, at: number, told: Told, outcome: WorkRow["outcome"] | null): Transition {
 	const record = rules.convict(job, at);
 	const later = record.parts.filter((one, i) => i > at && one.state === "open" && job.parts[i]!.state !== "open");
 	return {
 		record,
 		events: [told, ...later.map(({ part }) => tell(job.parts[part]!, "reopened", { why: "fell" }))],
-		outcomes: says(job.parts[at]!, outcome, job.terms),
+		outcomes: outcome === null ? [] : says(job.parts[at]!, outcome, job.terms),
 	};
 }
 
@@ -197,6 +202,37 @@ export function convicted(job: JobRecord, at: number): Transition {
 export function unproven(job: JobRecord, at: number): Transition {
 	const part = job.parts[at]!;
 	return fallen(job, at, tell(part, "reopened", { provider: part.provider, why: "unproven" }), "lost");
+}
+
+/** The chain opened it, and convicted nobody: its claim never came to stay, or what it was built on fell. */
+export function openedOnChain(job: JobRecord, at: number): Transition {
+	const part = job.parts[at]!;
+	return fallen(job, at, tell(part, "reopened", { provider: part.provider, why: "fell" }), null);
+}
+
+/**
+ * The chain has it as claimed or paid. What was said of that attempt when it was given up is forgotten, but
+ * where fraud was found.
+ */
+export function recovered(job: JobRecord, at: number, found: rules.Recovery): Transition {
+	const record = rules.recover(job, at, found);
+	const part = record.parts[at]!;
+	const { provider, claim, untilMs, attempt, isChecked } = part;
+	const paid = tell(part, "paid", { provider, priceMicros: job.terms.priceMicros });
+	return {
+		record,
+		events: [tell(part, "recovered", { provider, claim, untilMs }), ...(found.isPaid ? [paid] : [])],
+		outcomes: [
+			...(isChecked ? says(part, "checked", job.terms) : []),
+			...(found.isPaid ? says(part, "paid", job.terms) : []),
+		],
+		undone: provider === null || found.isDisputed ? [] : [{ provider, part: at, attempt }],
+	};
+}
+
+/** The chain never gave it back. */
+export function unrefunded(job: JobRecord, at: number): Transition {
+	return { record: rules.unrefund(job, at), events: [tell(job.parts[at]!, "reopened", { why: "not refunded" })] };
 }
 
 /**

@@ -77,7 +77,7 @@ export interface JobPart {
 	readonly done: number;
 	/** When `done` last grew, or the part began to run. */
 	readonly lastProgressMs: number;
-	/** The claim's hash, 64 hex digits. */
+	/** The claim's hash, 64 hex digits. Null of a part that is claimed or paid: the chain alone has it. */
 	readonly claim: string | null;
 	readonly claimedAtMs: number;
 	readonly assignedAtMs: number;

@@ -1,7 +1,7 @@
 // What a worker of a zk job does on chain beside what every worker does, docs/zk.md §12: reads the order,
 // posts the trees of its end, answers whoever demands their nodes, concludes, and takes its bond back. Each
 // act is looked up before it is sent: done again it is nothing.
-import { type Contracts, callOf, read, readEvents, readPending } from "../../chain/contracts/contracts.ts";
+import { type Contracts, callOf, read, readEvents } from "../../chain/contracts/contracts.ts";
 import { settlePartCall } from "../../chain/contracts/job-escrow.ts";
 import { jobTermsFromText } from "../../chain/contracts/job-terms-text.ts";
 import {
@@ -52,7 +52,7 @@ export function openProofChain(contracts: Contracts, account: ChainAccount) {
 		chainId: contracts.addresses.chainId,
 		order: (job: bigint): Promise<ZkOrder | null> => readZkOrder(contracts, job),
 		async isListed(job: bigint, part: number, attempt: number): Promise<boolean> {
-			return BigInt(await readPending(contracts, "zkJobs", "listOf", job, part, attempt)) !== 0n;
+			return BigInt(await read(contracts, "zkJobs", "listOf", job, part, attempt)) !== 0n;
 		},
 		/** What the part's segments end with, for provers to go by. */
 		async list(terms: EscrowTermsText, order: ZkOrder, part: number, ends: ListedEnds): Promise<void> {
@@ -60,15 +60,15 @@ export function openProofChain(contracts: Contracts, account: ChainAccount) {
 		},
 		/** The commitments that the part's proofs end with; null: not all are there. */
 		async provenEnd(job: bigint, part: number): Promise<Hex | null> {
-			const found = await readPending(contracts, "zkJobs", "endOf", job, part);
+			const found = await read(contracts, "zkJobs", "endOf", job, part);
 			return BigInt(found) === 0n ? null : found;
 		},
 		isProven: (job: bigint, part: number, attempt: number): Promise<boolean> =>
-			readPending(contracts, "zkJobs", "isProven", job, part, attempt),
+			read(contracts, "zkJobs", "isProven", job, part, attempt),
 		pointsOf: (tree: PostedTree): Promise<Hex> => read(contracts, "twinPosts", "pointsOf", tree),
 		/** none: nobody posted it. */
 		async stateOf(tree: PostedTree): Promise<"none" | "open" | "standing" | "fallen"> {
-			const { poster: by, isFallen } = await readPending(contracts, "twinPosts", "postOf", numberOf(tree));
+			const { poster: by, isFallen } = await read(contracts, "twinPosts", "postOf", numberOf(tree));
 			if (BigInt(by) === 0n) return "none";
 			if (isFallen) return "fallen";
 			return (await isTreeStanding(contracts, numberOf(tree))) ? "standing" : "open";
@@ -82,7 +82,7 @@ export function openProofChain(contracts: Contracts, account: ChainAccount) {
 			const all = await readEvents(contracts, "twinPosts", "Demanded", { post });
 			const waiting: Demand[] = [];
 			for (const challenger of await challengersOf(post)) {
-				const { isAsked } = await readPending(contracts, "twinPosts", "gameOf", post, challenger);
+				const { isAsked } = await read(contracts, "twinPosts", "gameOf", post, challenger);
 				const last = all.findLast(({ args }) => args.challenger === challenger);
 				if (isAsked && last !== undefined) waiting.push({ challenger, node: last.args.node });
 			}

@@ -2,7 +2,7 @@
 // lies below a commitment that is not its own, follows the node that differs down to a leaf, and shows that
 // leaf; or that nobody answered. Half of the bond is the accuser's. What is next follows from the chain and
 // the bytes, so that a restart changes nothing.
-import { type Contracts, callOf, read, readEvents, readPending } from "../../chain/contracts/contracts.ts";
+import { type Contracts, callOf, read, readEvents } from "../../chain/contracts/contracts.ts";
 import { announcementOf } from "../../chain/contracts/disputes.ts";
 import {
 	type ContractLeaf,
@@ -115,7 +115,7 @@ export function watchTrees(
 		const chunk = levels.findIndex((one, i) => !isSamePoint(nodeOf(twinTop(one)), tree.tops[i]!));
 		const depth = of.plan.chunkBits - leafBits(of.plan.chunkBits);
 		const power = powerOf(powersFor(of.plan.chunkBits));
-		const game = await readPending(contracts, "twinPosts", "gameOf", post, me);
+		const game = await read(contracts, "twinPosts", "gameOf", post, me);
 		const nowS = Number((await contracts.client.viem.getBlock({ blockTag: "pending" })).timestamp);
 		if (!game.isOpen && depth > 0) {
 			await send(demandCall(contracts, { poster, tree }, chunk, (await readTwinParams(contracts)).deposit));
@@ -157,7 +157,7 @@ export function watchTrees(
 			for (const { args } of await readEvents(contracts, "twinPosts", "Posted", { scope: of.job })) {
 				const { post, poster, tree } = args;
 				if (Number(tree.segment) !== of.segment || tree.plan !== of.planHash || tree.states !== states) continue;
-				const { isFallen } = await readPending(contracts, "twinPosts", "postOf", post);
+				const { isFallen } = await read(contracts, "twinPosts", "postOf", post);
 				if (isFallen) {
 					await takeBack(post);
 					continue;

@@ -57,6 +57,8 @@ export interface JobChange {
 	/** What became of claims that are there. */
 	readonly claimStates?: readonly Pick<JobClaimRow, "hash" | "state">[];
 	readonly fraud?: FraudRow & { readonly file: Uint8Array };
+	/** Of these attempts all outcomes are forgotten, before those that are new are written. */
+	readonly undone?: readonly Pick<JobOutcome, "provider" | "part" | "attempt">[];
 	/** Each once; what is known stays. */
 	readonly outcomes?: readonly Omit<JobOutcome, "serial" | "job" | "atMs">[];
 }
@@ -178,6 +180,18 @@ function claimStatesStatement(states: NonNullable<JobChange["claimStates"]>, job
 		WHERE c.hash = n.hash AND c.job = ${job}`;
 }
 
+/** But those that are written beside it, which one statement cannot both remove and write. */
+function undoneStatement({ undone = [], outcomes = [] }: JobChange, job: string, at: At): string {
+	const all = list("attempts", undone, MOST_ROWS);
+	const providers = at(all.map(({ provider }) => id("a provider's id", provider)));
+	const parts = at(all.map(({ part }) => integer("a part", part)));
+	const attempts = at(all.map(({ attempt }) => integer("an attempt", attempt)));
+	const kept = at(outcomes.map(({ outcome }) => outcome));
+	return `DELETE FROM job_outcomes o USING changed, unnest(${providers}::text[], ${parts}::integer[], ${attempts}::integer[])
+			AS n (provider, part, attempt)
+		WHERE o.job = ${job} AND (o.provider, o.part, o.attempt) = (n.provider, n.part, n.attempt) AND o.outcome <> ALL (${kept}::text[])`;
+}
+
 function outcomesStatement({ outcomes = [], atMs }: JobChange, job: string, at: At): string {
 	const all = list("outcomes", outcomes, MOST_ROWS);
 	const providers = at(all.map(({ provider }) => id("a provider's id", provider)));
@@ -246,7 +260,8 @@ function changeStatement(
 	change: JobChange,
 ): { readonly text: string; readonly values: unknown[] } {
 	const of = id("a job's id", change.id);
-	const { before, record, draws = [], claims = [], claimStates = [], outcomes = [], events = [], fraud } = change;
+	const { before, record, draws = [], claims = [], claimStates = [], outcomes = [], undone = [] } = change;
+	const { events = [], fraud } = change;
 	const values: unknown[] = [];
 	const at: At = (value) => `$${values.push(value)}`;
 	const [job, version, atMs] = [at(of), integer("a version", change.version), integer("atMs", change.atMs)];
@@ -267,6 +282,7 @@ function changeStatement(
 	for (const [i, claim] of list("claims", claims, MOST_ROWS).entries())
 		must(`claim${i}`, claimStatement(claim, of, job, at));
 	if (claimStates.length > 0) steps.push(`states AS (${claimStatesStatement(claimStates, job, at)})`);
+	if (undone.length > 0) steps.push(`undone AS (${undoneStatement(change, job, at)})`);
 	if (outcomes.length > 0) steps.push(`outcomes AS (${outcomesStatement(change, job, at)})`);
 	if (fraud !== undefined) steps.push(`fraud AS (${fraudStatement(fraud, of, at)})`);
 	if (events.length > 0) {

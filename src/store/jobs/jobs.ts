@@ -137,6 +137,16 @@ function jobsUnderWay({ database }: StoreContext) {
 			return new Map(words.flatMap((word, i) => (i % 2 === 0 ? [[word, Number(words[i + 1])] as const] : [])));
 		},
 
+		/** Those of which a part was given back; newest first. */
+		async givenBack({ limit }: { readonly limit: number }): Promise<readonly string[]> {
+			const rows = await database.read<{ readonly id: string }>(
+				`SELECT id FROM jobs j WHERE EXISTS (SELECT 1 FROM job_parts WHERE job = j.id AND state = 'refunded')
+				ORDER BY created_at_ms DESC, id LIMIT $1`,
+				[limitOf(limit)],
+			);
+			return rows.map((row) => row.id);
+		},
+
 		/** Everyone that has a part to run, or owes the answer of an audit. */
 		async busyProviders(): Promise<ReadonlySet<string>> {
 			// One text: asked at every draw, and a row for each of thousands would be dear.

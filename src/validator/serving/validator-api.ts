@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Registry } from "prom-client";
 import { type ApiServer, createApiServer } from "../../api/server/create-server.ts";
+import type { Lateness } from "../../chain/node/never-behind.ts";
 import { packageRoot } from "../../engine/builds.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
@@ -67,6 +68,7 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 					{ name: "database", check: () => store.ready().then(() => "") },
 					{ name: "loops", check: () => mustTurn(context) },
 					{ name: "verifier", check: () => `${pool.pending} files wait` },
+					...(chain === null ? [] : [{ name: "chain", check: () => mustFollow(chain.home.lateness, env.nowMs()) }]),
 				],
 			}),
 		},
@@ -84,6 +86,16 @@ export function createValidatorApi(context: ValidatorContext, parts: ApiParts): 
 		// The leaves that a chain's roots commit to are public files.
 		...(chain === null ? {} : { staticFile: (path) => chain.staticFile(path) }),
 	});
+}
+
+/** So long a node may miss a block that was seen: those behind a balancer do for seconds. */
+const BEHIND_MS = 120_000;
+
+function mustFollow({ sinceMs }: Lateness, nowMs: number): string {
+	const since = sinceMs();
+	if (since === null || nowMs - since < BEHIND_MS) return "";
+	const seconds = Math.floor((nowMs - since) / 1000);
+	throw new AssayError("CHAIN_BEHIND", `CHAIN_BEHIND: its node is behind what was seen before, for ${seconds} s`);
 }
 
 /**

@@ -9,6 +9,7 @@ import { createChainClient } from "../../chain/node/chain-client.ts";
 import { defaultConfirmations } from "../../chain/node/default-confirmations.ts";
 import { type EmbeddedChain, openEmbeddedChain } from "../../chain/node/embedded-chain.ts";
 import { httpRpc, withRetries } from "../../chain/node/http-rpc.ts";
+import { createLateness, type Lateness } from "../../chain/node/never-behind.ts";
 import type { Rpc } from "../../chain/node/rpc.ts";
 import { serveRpc } from "../../chain/node/serve-rpc.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
@@ -41,6 +42,8 @@ export interface ChainHome {
 	readonly isEmbedded: boolean;
 	/** The embedded chain runs in this process: whoever ran it before has ended. */
 	readonly isHost: boolean;
+	/** Since when somebody waits for a node that is behind. */
+	readonly lateness: Lateness;
 	/** For providers without an account, on the embedded chain; its owner has the keys. Null elsewhere. */
 	readonly keptAccountOf: ((providerKey: string) => ChainAccount) | null;
 	/** A question to a node that does not answer, or a wait for its blocks, ends now with CHAIN_CLOSED. */
@@ -85,7 +88,8 @@ export async function openChainHome(options: HomeOptions): Promise<ChainHome> {
 	const closing: (() => Promise<void>)[] = [];
 	const stopped = new AbortController();
 	const { signal } = stopped;
-	const connect = (url: string) => withRetries(httpRpc(url, { signal }), { signal });
+	const lateness = createLateness(nowMs);
+	const connect = (url: string) => withRetries(httpRpc(url, { signal }), { signal, lateness });
 	try {
 		const treasury = rpcUrl === null ? await loadChainKey(folder, "treasurer", randomBytes) : null;
 		const treasurer = treasury && accountOf(toHex(treasury));
@@ -137,6 +141,7 @@ export async function openChainHome(options: HomeOptions): Promise<ChainHome> {
 			publicUrl: treasurer === null ? settings.publicRpcUrl : withoutLogin(node.url),
 			isEmbedded: treasurer !== null,
 			isHost: node.isOurs,
+			lateness,
 			keptAccountOf: treasury && ((key) => keptAccount(treasury, key)),
 			stopWaiting: () => stopped.abort(),
 			close: async () => {

@@ -12,7 +12,8 @@ export async function cancelJob(context: JobContext, id: string): Promise<Job> {
 	const { jobChain, env } = context;
 	const before = (await loadJob(context, id))!;
 	if (before.offer.escrow !== null && jobChain !== null) {
-		while (await followChain(context, jobChain, (await loadJob(context, id))!, { maySend: true }));
+		const follow = async () => followChain(context, jobChain, (await loadJob(context, id))!, { maySend: true });
+		while ((await follow()) === "changed");
 		const job = (await loadJob(context, id))!;
 		if (job.record.parts.some(({ state }) => state === "open"))
 			throw tooLate(

@@ -55,13 +55,15 @@ export async function isBeginOpen(
 
 /**
  * Everybody who has to do with the job may read what was claimed: nobody has to compute it blind any more.
- * Safe to repeat.
+ * Safe to repeat. Of a claim that the chain alone has there is nothing to be read.
  */
 export async function releaseClaim(
 	{ store, blobs }: Pick<JobContext, "store" | "blobs">,
 	job: Job,
 	number: number,
 ): Promise<void> {
-	const body = await claimBody(store, job.record.parts[number]!);
+	const part = job.record.parts[number]!;
+	if (part.claim === null) return;
+	const body = await claimBody(store, part);
 	await keepClaim(blobs, auditHolder(job.id), jobHolder(job.id), body);
 }

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openTestNetwork, UNIT } from "../../../../contracts/test/network.test-kit.ts";
 import { read } from "../../../chain/contracts/contracts.ts";
+import { createLateness } from "../../../chain/node/never-behind.ts";
 import { memoryIntents } from "../../../chain/sending/publish.ts";
 import { accountOf } from "../../../chain/sending/sign.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
@@ -15,7 +16,7 @@ test("an auditor is paid once for a claim, and again for another one", async (t)
 	const auditor = accountOf(`0x${"d7".repeat(32)}`).address.toLowerCase() as Hex;
 	/** As after a crash: nothing is remembered but what the chain shows. */
 	const pay = async (amount: bigint, claim: string) => {
-		const home = { contracts, account: treasurer, isEmbedded: true };
+		const home = { contracts, account: treasurer, isEmbedded: true, lateness: createLateness() };
 		const chain = createJobChain({ home, journal: memoryIntents(), nowMs: () => 0 });
 		await chain.pay("a name", auditor, amount, { tag: `0x${claim.repeat(32)}`, since: 1 });
 		return read(contracts, "token", "balanceOf", auditor);
@@ -24,7 +25,7 @@ test("an auditor is paid once for a claim, and again for another one", async (t)
 	assert.equal(await pay(3n * UNIT, "ab"), 3n * UNIT, "told twice");
 	assert.equal(await pay(3n * UNIT, "cd"), 6n * UNIT, "the same amount for another claim");
 	const found = createJobChain({
-		home: { contracts, account: treasurer, isEmbedded: true },
+		home: { contracts, account: treasurer, isEmbedded: true, lateness: createLateness() },
 		...{ journal: memoryIntents(), nowMs: () => 0 },
 	});
 	assert.equal(await found.conviction(1n, 0, auditor), null);

@@ -1,7 +1,7 @@
 // The job market's side of the chain: what the escrow says of a job, what this validator signs, what it
 // sends. The chain is asked, nobody's word is taken; what is sent is journalled, and looked up on chain
 // before it is sent again. docs/chain.md §11.
-import { type Contracts, callOf, read, readEvents, readPending } from "../../../chain/contracts/contracts.ts";
+import { type Contracts, callOf, read, readAt, readEvents } from "../../../chain/contracts/contracts.ts";
 import {
 	type AttemptOf,
 	type JobPart as ChainPart,
@@ -52,21 +52,21 @@ export function createJobChain({
 	journal,
 	nowMs,
 }: {
-	readonly home: Pick<ChainHome, "contracts" | "account" | "isEmbedded">;
+	readonly home: Pick<ChainHome, "contracts" | "account" | "isEmbedded" | "lateness">;
 	readonly journal: IntentJournal;
 	readonly nowMs: () => number;
 }) {
-	const { contracts, account, isEmbedded } = home;
+	const { contracts, account } = home;
 	const { client, addresses } = contracts;
-	const ownS = () => Math.floor(nowMs() / 1000);
-	const part = (job: bigint, number: number): Promise<ChainPart> => readJobPart(contracts, job, number);
+	const part = (job: bigint, number: number, reading = read): Promise<ChainPart> =>
+		readJobPart(contracts, job, number, reading);
 
 	/** Once, whoever did it; false: the contract would not. */
 	const send: Send = (id, call, isDone, isPayment = false) =>
 		publish(client, account, journal, { id: `job/${id}`, call, isDone, isPayment });
 
-	async function job(id: bigint): Promise<ChainJob> {
-		const { isFunded, touched, end, unshared, unspent } = await read(contracts, "jobEscrow", "jobOf", id);
+	async function job(id: bigint, reading = read): Promise<ChainJob> {
+		const { isFunded, touched, end, unshared, unspent } = await reading(contracts, "jobEscrow", "jobOf", id);
 		return { isFunded, touched, end, unshared, unspent };
 	}
 
@@ -75,30 +75,17 @@ export function createJobChain({
 		account: account.address.toLowerCase() as Hex,
 		chainId: addresses.chainId,
 		escrow: addresses.jobEscrow.toLowerCase() as Hex,
-		...{ job, part },
+		...{ job, part, lateness: home.lateness },
+		...{ ...lastingSide(contracts), ...blockSide(home, nowMs) },
 		zk: createZkChain(contracts),
 		/** keccak256(claim ‖ last state) of an attempt; zeros: there was no claim. */
 		commitment: (id: bigint, number: number, attempt: number): Promise<Hex> =>
-			readPending(contracts, "jobEscrow", "commitmentOf", id, number, attempt),
-		/** Seconds, as a transaction of now would see them. */
-		nowS: () => (isEmbedded ? Promise.resolve(ownS()) : readChainTime(client, ownS())),
+			read(contracts, "jobEscrow", "commitmentOf", id, number, attempt),
 		/** What the account has not locked, and all that it may lock again. */
 		bondOf: async (of: Hex): Promise<{ readonly freeMicros: number; readonly wholeMicros: number }> => {
 			const { free, locked } = await readJobDeposit(contracts, of);
 			const micros = (units: bigint) => Math.min(Number(units / PER_MICRO), Number.MAX_SAFE_INTEGER);
 			return { freeMicros: micros(free), wholeMicros: micros(free + locked) };
-		},
-		newestBlock: async (): Promise<number> => Number(await client.viem.getBlockNumber()),
-		/** The hash of a block, 64 hex digits, once it is deep enough to stay; null: not yet. */
-		async blockHash(number: number): Promise<string | null> {
-			const newest = Number(await client.viem.getBlockNumber());
-			if (newest < number + client.confirmations - 1) {
-				// The embedded chain makes a block when somebody sends something; nobody else may.
-				if (isEmbedded) await sendCall(client, account, { to: account.address, data: "0x" });
-				else return null;
-			}
-			const block = await client.viem.getBlock({ blockNumber: BigInt(number) }).catch(() => null);
-			return block?.hash?.slice(2) ?? null;
 		},
 		signAssignment: (terms: EscrowTerms, provider: Hex, assignment: Parameters<typeof signAssignment>[4]) =>
 			signAssignment(account, contracts, jobIdOf(terms), provider, assignment),
@@ -144,6 +131,51 @@ export function createJobChain({
 			await send(`${id.toString(16)}/share`, callOf(contracts, "jobEscrow", "share", terms), async () => {
 				return restOf(terms, await job(id)) === 0n;
 			});
+		},
+	};
+}
+
+function blockSide(
+	{ contracts: { client }, account, isEmbedded }: Pick<ChainHome, "contracts" | "account" | "isEmbedded">,
+	nowMs: () => number,
+) {
+	const ownS = () => Math.floor(nowMs() / 1000);
+	return {
+		/** Seconds, as a transaction of now would see them. */
+		nowS: () => (isEmbedded ? Promise.resolve(ownS()) : readChainTime(client, ownS())),
+		newestBlock: async (): Promise<number> => Number(await client.viem.getBlockNumber()),
+		/** The hash of a block, 64 hex digits, once it is deep enough to stay; null: not yet. */
+		async blockHash(number: number): Promise<string | null> {
+			const newest = Number(await client.viem.getBlockNumber());
+			if (newest < number + client.confirmations - 1) {
+				// The embedded chain makes a block when somebody sends something; nobody else may.
+				if (isEmbedded) await sendCall(client, account, { to: account.address, data: "0x" });
+				else return null;
+			}
+			const block = await client.viem.getBlock({ blockNumber: BigInt(number) }).catch(() => null);
+			return block?.hash?.slice(2) ?? null;
+		},
+	};
+}
+
+/** What nobody takes back any more: by it alone the record goes back, or is over. */
+function lastingSide(contracts: Contracts) {
+	const { viem, confirmations } = contracts.client;
+	const deepest = async () => (await viem.getBlockNumber()) - BigInt(confirmations) + 1n;
+	return {
+		/** Reads in the newest block that is deep enough to stay. */
+		async lasting() {
+			const block = await deepest();
+			return confirmations <= 1 ? read : readAt(block > 0n ? block : 0n);
+		},
+		/** The event that ended a provider's claim; null: none is known. A provider has a part once. */
+		async ending(id: bigint, number: number, provider: Hex) {
+			const block = await deepest();
+			const one = { job: id, part: number, provider };
+			const convicted = await readEvents(contracts, "jobEscrow", "Convicted", one);
+			const found = convicted.at(-1) ?? (await readEvents(contracts, "jobEscrow", "Reopened", one)).at(-1);
+			if (found === undefined) return null;
+			return { isConviction: convicted.length > 0, lasts: found.blockNumber <= block };
 		},
 	};
 }

@@ -95,13 +95,13 @@ export const isBeat = (kind: string): boolean => ["metrics", "preview", "progres
 export async function changeJob(
 	context: ChangeContext,
 	job: Pick<JobSummary, "id" | "version" | "record">,
-	{ record, events, outcomes = [] }: Transition,
+	{ record, events, outcomes = [], undone = [] }: Transition,
 	more: More = {},
 ): Promise<JobSummary | null> {
 	const { store, env, wakeJob, metrics } = context;
 	const ends = isOver(record) && !isOver(job.record);
 	const changed = await store.jobs.change({
-		...{ id: job.id, version: job.version, record, before: job.record, atMs: env.nowMs(), outcomes },
+		...{ id: job.id, version: job.version, record, before: job.record, atMs: env.nowMs(), outcomes, undone },
 		...more,
 		claimStates: more.claims === undefined ? changedClaims(job.record, record) : [],
 		events: ends ? [...events, { kind: "over", part: null, detail: {} }] : events,
@@ -111,6 +111,7 @@ export async function changeJob(
 	for (const { kind } of events) metrics.jobs.inc({ to: kind });
 	for (const { provider, outcome } of outcomes)
 		if (outcome === "checked" || outcome === "convicted") await context.scoreAgain(provider);
+	for (const { provider } of undone) await context.scoreAgain(provider);
 	return changed;
 }
 

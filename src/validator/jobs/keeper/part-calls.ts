@@ -48,7 +48,8 @@ async function lookAtChain(context: JobContext, word: PartWord, { isHad }: { rea
 	for (let left = 10; left > 0; left--) {
 		const job = await mustFindJob(context, word.job);
 		if (isHad) mustHave(job, word);
-		if (job.offer.escrow === null || !(await followChain(context, jobChain, job, { maySend: false }))) return;
+		if (job.offer.escrow === null) return;
+		if ((await followChain(context, jobChain, job, { maySend: false })) !== "changed") return;
 	}
 }
 
@@ -57,7 +58,8 @@ export async function acceptPart(context: JobContext, word: PartWord): Promise<J
 	const job = await changeUntilDone(context, word.job, async (found) => {
 		const part = mustHave(found, word);
 		if (part.state !== "assigned") return null;
-		if (found.offer.escrow !== null) throw stateBad("the assignment is not on the chain yet");
+		// Its own node may be ahead of ours: it asks again.
+		if (found.offer.escrow !== null) throw new AssayError("CHAIN_BEHIND", "the assignment is not on the chain yet");
 		return transitions.accepted(found.record, word.part, context.env.nowMs());
 	});
 	return job.record.parts[word.part]!;

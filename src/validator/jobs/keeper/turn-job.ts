@@ -39,7 +39,7 @@ export async function turnJob(context: JobContext, id: string, version: number):
 async function turnOnce(context: JobContext, job: Job): Promise<boolean> {
 	const { jobChain, env, config } = context;
 	const chain = job.offer.escrow === null ? null : jobChain;
-	if (chain !== null && (await followChain(context, chain, job, { maySend: true }))) return true;
+	if (chain !== null && (await followChain(context, chain, job, { maySend: true })) === "changed") return true;
 	for (const step of nextSteps(job.record, env.nowMs(), config.params)) if (await take(context, job, step)) return true;
 	return false;
 }
@@ -64,6 +64,8 @@ async function take(context: JobContext, job: Job, step: JobStep): Promise<boole
 				tellStop(context, job, part);
 			return true;
 		case "verify":
+			// What the chain alone has cannot be run again here: it has its window.
+			if (part.state === "claimed" && part.claim === null) return false;
 			return isProven ? followProofs(context, job, part) : verifyPart(context, job, step.part);
 		case "settle":
 			return isProven ? endOfProofs(context, job, part) : settle(context, job, part);
@@ -72,7 +74,7 @@ async function take(context: JobContext, job: Job, step: JobStep): Promise<boole
 				await changeJob(context, job, transitions.refunded(job.record, step.part, env.nowMs(), "anyone"));
 				return true;
 			}
-			await refundOnChain(chain, job, part);
+			await refundOnChain(context, chain, job, part);
 			return false;
 	}
 }
@@ -90,7 +92,8 @@ function tellStop({ asker, log }: JobContext, job: Job, { part, attempt, provide
 
 async function draw(context: JobContext, job: Job, part: JobPart, only: string | null): Promise<boolean> {
 	const { jobChain, mutex, store, hosts, env, config } = context;
-	if (job.offer.escrow !== null && (jobChain === null || !(await isFreeOnChain(jobChain, job, part)))) return false;
+	if (job.offer.escrow !== null && (jobChain === null || !(await isFreeOnChain(context, jobChain, job, part))))
+		return false;
 	const place = { part: part.part, attempt: part.attempt + 1, role: 0 } as const;
 	const drawn = await goOnDrawing(context, job, place, async () => {
 		const { bondMicros, method } = job.offer.terms;

@@ -6,6 +6,7 @@
 import { repeat } from "../../../platform/repeat.ts";
 import { createSemaphore } from "../../../platform/semaphore.ts";
 import { failure } from "../../validator-context.ts";
+import { checkRecords } from "../record/check-records.ts";
 import { isBeat, type JobContext } from "./job-context.ts";
 import { createJobLooks } from "./job-looks.ts";
 import { turnJob } from "./turn-job.ts";
@@ -47,6 +48,16 @@ export function startJobWatch(
 		void turned.finally(() => turns.delete(turned));
 	}
 
+	let isChecked = context.jobChain === null;
+	/** Once, by whoever keeps the jobs. */
+	function check(): void {
+		if (isChecked) return;
+		isChecked = true;
+		const checking = checkRecords(context, context.jobChain!).catch(onError);
+		turns.add(checking);
+		void checking.finally(() => turns.delete(checking));
+	}
+
 	const unlisten = hub.listen(({ kind, subject, detail }) => {
 		const { version } = detail as { readonly version?: unknown };
 		if (!kind.startsWith("job.") || typeof version !== "number") return;
@@ -69,6 +80,7 @@ export function startJobWatch(
 		if (nowMs - listedMs >= LIST_EVERY_MS) {
 			listedMs = nowMs;
 			isKeeper = await mayKeep();
+			if (isKeeper) check();
 			looks.list(isKeeper ? await store.jobs.open() : new Map());
 		}
 		if (isKeeper) for (const id of looks.take(nowMs, (one) => running.has(one))) begin(id);

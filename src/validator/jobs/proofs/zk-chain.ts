@@ -1,7 +1,7 @@
 // What the chain says of jobs that are paid by proof, docs/zk.md §12: whether one is ordered, how far its
 // segments are proven and by whom, whether a claim is. Reads only: provers prove, and the worker or anybody
 // else concludes.
-import { type Contracts, read, readEvents, readPending } from "../../../chain/contracts/contracts.ts";
+import { type Contracts, read, readEvents } from "../../../chain/contracts/contracts.ts";
 import { readZkHead } from "../../../chain/contracts/zk-jobs.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 
@@ -29,11 +29,11 @@ export function createZkChain(contracts: Contracts) {
 				throw error;
 			});
 		},
-		isOrdered: (job: bigint): Promise<boolean> => readPending(contracts, "zkJobs", "isOrdered", job),
+		isOrdered: (job: bigint): Promise<boolean> => read(contracts, "zkJobs", "isOrdered", job),
 		/** Segments before it are proven and paid. */
 		next: async (job: bigint): Promise<number> => (await readZkHead(contracts, job)).next,
 		isProven: (job: bigint, part: number, attempt: number): Promise<boolean> =>
-			readPending(contracts, "zkJobs", "isProven", job, part, attempt),
+			read(contracts, "zkJobs", "isProven", job, part, attempt),
 		/** Of these segments, those that are paid. */
 		async paid(job: bigint, isWanted: (segment: number) => boolean): Promise<readonly PaidProof[]> {
 			const paid = await readEvents(contracts, "zkJobs", "Advanced", { job });

@@ -54,6 +54,7 @@ export async function readGlance(
 		isEmbedded: home.isEmbedded,
 		rpcUrl: home.publicUrl,
 		confirmations: client.confirmations,
+		behindSinceMs: home.lateness.sinceMs(),
 		activity: reader.history().version(),
 		head,
 		contracts: {

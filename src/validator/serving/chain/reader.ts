@@ -5,6 +5,7 @@ import type { Contracts } from "../../../chain/contracts/contracts.ts";
 import { ChainHistory } from "../../../chain/history/chain-history.ts";
 import { createChainClient } from "../../../chain/node/chain-client.ts";
 import { httpRpc } from "../../../chain/node/http-rpc.ts";
+import { neverBehind } from "../../../chain/node/never-behind.ts";
 import { type Rpc, RpcRefusal } from "../../../chain/node/rpc.ts";
 import { isInTime } from "../../../platform/abortable.ts";
 import { BoundedMap } from "../../../platform/bounded-map.ts";
@@ -42,9 +43,9 @@ const MAX_KEPT = 500;
 const MAX_SETTLED = 20_000;
 
 export async function createChainReader(
-	home: Pick<ChainHome, "contracts" | "url" | "isHost">,
+	home: Pick<ChainHome, "contracts" | "url" | "isHost" | "lateness">,
 	clock: Clock,
-	node: Rpc = httpRpc(home.url),
+	node: Rpc = neverBehind(httpRpc(home.url), home.lateness),
 ): Promise<ChainReader> {
 	const { client, addresses } = home.contracts;
 	// Not the client that sends: that one waits for minutes, and a visitor should get an answer.

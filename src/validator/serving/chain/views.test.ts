@@ -14,6 +14,7 @@ import { approveCall, registerCall } from "../../../chain/contracts/registry.ts"
 import { claimCall } from "../../../chain/contracts/rewards.ts";
 import { ChainHistory } from "../../../chain/history/chain-history.ts";
 import { type ChainClient, createChainClient } from "../../../chain/node/chain-client.ts";
+import { createLateness } from "../../../chain/node/never-behind.ts";
 import type { Rpc } from "../../../chain/node/rpc.ts";
 import { createToyNode, TOY_GENESIS_S, type ToyNode, TREASURER } from "../../../chain/node/toy-node.test-kit.ts";
 import { sendCall } from "../../../chain/sending/send-call.ts";
@@ -78,7 +79,7 @@ async function openViews(ask: Rpc = (method, params) => node.rpc(method, params)
 			return () => void timers.delete(run);
 		},
 	};
-	const place = { folder, url: "", publicUrl: null };
+	const place = { folder, url: "", publicUrl: null, lateness: createLateness() };
 	const home = { contracts, account: TREASURER, ...place, isEmbedded: false, isHost, keptAccountOf: null };
 	const views = await createChainViews(home as unknown as ChainHome, env, (method, params) => {
 		counted.push(method);

@@ -1,0 +1,95 @@
+// A record that is behind its chain, as after a backup was restored or behind a slow node: it is taken back
+// from whatever it thought, its provider is paid, and what was wrongly said of that one is forgotten.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Job } from "../../src/api/types.ts";
+import { read } from "../../src/chain/contracts/contracts.ts";
+import type { JobPart } from "../../src/protocol/network/job.ts";
+import type { JobOutcome } from "../../src/store/jobs/job-rows.ts";
+import { eventually, startToyValidator } from "../validator/toy-agent.test-kit.ts";
+import { jobOver, openStage, QUICK, type Stage, submit } from "./job-stage.test-kit.ts";
+
+/** One claim in a hundred is run again; the window is one that a test may skip. */
+const TIMES = { jobAuditPpm: 10_000, jobWindowMs: 60_000 };
+let stage: Stage;
+let skippedMs = 0;
+/** A job that was paid. */
+let first = "";
+before(async () => {
+	stage = await openStage({ hasChain: true, params: TIMES, nowMs: () => Date.now() + skippedMs });
+	for (const n of [1, 2, 3]) await stage.worker(n);
+});
+after(() => stage.close());
+
+const salt = (n: number): string => n.toString(16).padStart(64, "0");
+/** As it would stand in an older backup, or after somebody drew wrong conclusions. */
+async function rewind(id: string, part: Partial<JobPart>, outcome: JobOutcome["outcome"] | null): Promise<JobPart> {
+	const { jobs } = stage.validator.store;
+	for (;;) {
+		const job = (await jobs.get(id))!;
+		const before = job.record.parts[0]!;
+		const wrong: JobPart = { ...before, claim: null, isChecked: false, audits: [], ...part };
+		const { provider, attempt } = before;
+		const outcomes = outcome === null ? [] : [{ part: 0, attempt, provider: provider!, outcome, valueMicros: 1 }];
+		const change = { id, version: job.version, record: { ...job.record, parts: [wrong] }, atMs: Date.now(), outcomes };
+		if ((await jobs.change(change)) !== null) return before;
+	}
+}
+const reputed = async (provider: string) =>
+	(await stage.validator.store.jobs.partsOf([provider])).map(({ outcome }) => outcome);
+const onChain = async (id: string) =>
+	(await read(stage.chain!.contracts, "jobEscrow", "partOf", BigInt(`0x${id}`), 0)).state;
+const partOf = (job: Job) => job.record.parts[0]!;
+
+test("open here, settled there: paid, and no loss is kept", async () => {
+	const { id } = await submit(stage, { method: { name: "redundant", count: 2 }, salt: salt(1) });
+	first = id;
+	const { provider } = partOf(await jobOver(stage.customer, id));
+	await rewind(id, { state: "open", provider: null, excluded: [provider!] }, "lost");
+	const job = await jobOver(stage.customer, id);
+	assert.deepEqual([partOf(job).state, partOf(job).provider], ["paid", provider]);
+	assert.ok(!(await reputed(provider!)).includes("lost"), "it is forgotten");
+	assert.ok((await stage.validator.store.jobs.events(id)).some(({ kind }) => kind === "recovered"));
+	assert.ok((await stage.customer.getJobResult({ params: { id } })).state.length > 0, "and its claim is found again");
+});
+
+test("running, then convicted here while the claim stands there: taken back, settled after its window, unbarred", async () => {
+	const { id } = await submit(stage, { method: { name: "optimistic", count: 0 }, salt: salt(2) });
+	const stood = await eventually(async () => {
+		const part = partOf(await stage.customer.getJob({ params: { id } }));
+		return part.state === "claimed" && part;
+	});
+	const { provider } = await rewind(id, { state: "open", provider: null, excluded: [stood.provider!] }, "convicted");
+	await eventually(async () => partOf(await stage.customer.getJob({ params: { id } })).state === "claimed");
+	assert.ok(!(await reputed(provider!)).includes("convicted"), "nobody is barred by it");
+	const { attempt, untilMs, claim } = partOf(await stage.customer.getJob({ params: { id } }));
+	assert.deepEqual([attempt, claim], [stood.attempt, stood.claim]);
+	skippedMs += untilMs - (Date.now() + skippedMs) + 2000;
+	const job = await jobOver(stage.customer, id);
+	assert.deepEqual([partOf(job).state, partOf(job).provider, await onChain(id)], ["paid", provider, 4]);
+});
+
+test("refunded here and over, paid there: the next start holds it against the chain", async () => {
+	const id = first;
+	const { provider } = partOf(await jobOver(stage.customer, id));
+	await rewind(id, { state: "refunded", provider: null, excluded: [provider!] }, "convicted");
+	await stage.validator.stop();
+	const again = await startToyValidator(
+		{
+			...{ dataDir: stage.data.path, probes: false, params: { ...QUICK, ...TIMES }, jobs: { isLoopbackApart: true } },
+			...{ chain: { epochSeconds: 3600 }, rollCalls: { isOn: false } },
+		},
+		{ nowMs: () => Date.now() + skippedMs },
+	);
+	try {
+		const part = await eventually(async () => {
+			const [found] = (await again.store.jobs.get(id))!.record.parts;
+			return found!.state === "paid" && found!;
+		});
+		assert.equal(part.provider, provider);
+		const said = await again.store.jobs.partsOf([provider!]);
+		assert.ok(!said.some(({ outcome }) => outcome === "convicted"));
+	} finally {
+		await again.stop();
+	}
+});
