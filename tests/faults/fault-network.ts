@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { type Contracts, callOf } from "../../src/chain/contracts/contracts.ts";
 import { deployContracts } from "../../src/chain/contracts/deploy.ts";
@@ -33,7 +34,7 @@ import { openChaosNode } from "../jobs/chaos/chaos-node.ts";
 import { prove } from "../jobs/prove-host.test-kit.ts";
 import { openRealProvider } from "../jobs/real-provider.test-kit.ts";
 import { endow } from "../jobs/toy-worker.test-kit.ts";
-import { startChild } from "../network/child-program.ts";
+import { startChild, type Usage } from "../network/child-program.ts";
 import { kindNamed } from "../network/simulated-kinds.ts";
 import { runSimulatedProvider, simulatedSigner } from "../network/simulated-provider.ts";
 import type { StartValidator } from "../network/validator-process.ts";
@@ -42,6 +43,7 @@ import { openBadNode } from "./bad-node.ts";
 import { openLine } from "./line.ts";
 
 const UNIT = 10n ** 18n;
+const SHIFTED_CLOCK = fileURLToPath(new URL("../../bench/floods/shifted-clock.mjs", import.meta.url));
 const PAYER = accountOf(`0x${"c1".repeat(32)}`);
 const SENDER = accountOf(`0x${"5e".repeat(32)}`);
 const HOSTS = 4;
@@ -93,12 +95,16 @@ async function openPlace(o: {
 	settings: StartValidator["settings"];
 	database: number;
 	databaseUrl(port: number): string;
+	scratch: string;
 	log: StartValidator["log"];
 }) {
 	const port = await freePort();
 	const [api, database] = [await openLine(port), await openLine(o.database)];
+	const clock = join(o.scratch, `clock-${port}`);
+	const shiftClock = (ms: number) => writeFileSync(clock, String(ms));
+	shiftClock(0);
 	const start = () => {
-		const child = startChild("./validator-process.ts");
+		const child = startChild("./validator-process.ts", { env: { CLOCK_FILE: clock }, preload: SHIFTED_CLOCK });
 		const settings = { ...o.settings, listen: { port }, databaseUrl: o.databaseUrl(database.port) };
 		const told: StartValidator = { settings, plan: "small", ...(o.log && { log: o.log }) };
 		const started = child.ask("start", told);
@@ -108,9 +114,9 @@ async function openPlace(o: {
 	};
 	let now = start();
 	const place = {
-		...{ api, database, port, url: `http://127.0.0.1:${api.port}` },
-		pid: () => now.child.pid,
+		...{ api, database, shiftClock, url: `http://127.0.0.1:${api.port}` },
 		ready: () => now.started,
+		usage: () => now.child.ask<Usage>("usage"),
 		async kill(restartMs: number): Promise<void> {
 			now.child.kill("SIGKILL");
 			await now.child.ended;
@@ -126,9 +132,7 @@ async function openPlace(o: {
 		/** No file may grow beyond this: as a disk without room. */
 		limitFiles: (bytes: string) =>
 			execFileSync("prlimit", ["--pid", String(now.child.pid), `--fsize=${bytes}:`], { stdio: "ignore" }),
-		async close(isGentle: boolean): Promise<void> {
-			if (isGentle)
-				await Promise.race([now.child.ask("stop").then(() => now.child.ended), sleep(10_000)]).catch(() => {});
+		async close(): Promise<void> {
 			now.child.kill("SIGKILL");
 			await now.child.ended;
 			await api.close();
@@ -197,11 +201,11 @@ export async function openFaultNetwork(o: NetworkOptions) {
 		const databaseUrl = (port: number) => urlOf({ ...server, port });
 		const places: Place[] = [];
 		for (let i = 0; i < o.validators; i++) {
-			const place = await openPlace({ settings, database: server.port, databaseUrl, log: o.log });
-			closing.push(() => place.close(false));
-			await place.ready();
+			const place = await openPlace({ settings, database: server.port, databaseUrl, scratch, log: o.log });
+			closing.push(() => place.close());
 			places.push(place);
 		}
+		for (const place of places) await place.ready();
 		const sql = new pg.Client({ connectionString: databaseUrl(server.port), options: "-c search_path=assay,public" });
 		await sql.connect();
 		closing.push(() => sql.end());
@@ -221,13 +225,17 @@ export async function openFaultNetwork(o: NetworkOptions) {
 		await endow(contracts, TREASURER, SENDER, 1000n * UNIT, 0n);
 		for (let n = 0; n < HOSTS; n++) await endow(contracts, TREASURER, hostAccount(n), 0n, 1000n * UNIT);
 		net.startMining();
-		const parties: Awaited<ReturnType<typeof openHost>>[] = [];
-		for (let n = 0; n < HOSTS; n++) {
-			const host = await openHost(n, url(n), scratch, contracts, bad.url, o.confirmations);
-			closing.push(() => host.line.close());
-			closing.push(() => host.provider.stop().catch(() => {}));
-			parties.push(host);
-		}
+		const opening = Array.from({ length: HOSTS }, (_, n) =>
+			openHost(n, url(n), scratch, contracts, bad.url, o.confirmations),
+		);
+		closing.push(async () => {
+			for (const host of await Promise.allSettled(opening)) {
+				if (host.status === "rejected") continue;
+				await host.value.provider.stop().catch(() => {});
+				await host.value.line.close();
+			}
+		});
+		const parties = await Promise.all(opening);
 		await proving;
 		writeFileSync(join(scratch, "payer.key"), "c1".repeat(32));
 		writeFileSync(join(scratch, "sender.key"), "5e".repeat(32));

@@ -18,6 +18,8 @@ export type OtherFault = Timed & {
 		| "validator killed"
 		| "validator frozen"
 		| "disk full"
+		| "clock an hour ahead"
+		| "clock an hour back"
 		| "link broken"
 		| "host frozen";
 };
@@ -33,7 +35,9 @@ export interface Schedule {
 	readonly others: readonly OtherFault[];
 }
 
-const FOR_MS = 12_000;
+/** A job takes some 15 s from its quote to its payment: each of its states meets a fault. */
+const FOR_MS = 18_000;
+const TYPED_WITHIN_MS = 10_000;
 const HOSTS = 4;
 /** A reorganisation undoes nothing that is deeper than it goes. */
 const DEEPEST_FORK = 6;
@@ -54,7 +58,7 @@ export function drawSchedule(seed: number): Schedule {
 	];
 	const OTHERS: readonly OtherFault["kind"][] = [
 		...(["database cut", "database frozen", "database slow", "validator killed", "validator frozen"] as const),
-		...(["disk full", "link broken", "host frozen"] as const),
+		...(["disk full", "clock an hour ahead", "clock an hour back", "link broken", "host frozen"] as const),
 	];
 	/** One after the other, with pauses. */
 	function track<T>(draw: () => T): (T & Timed)[] {
@@ -68,9 +72,9 @@ export function drawSchedule(seed: number): Schedule {
 	}
 	const node = track(() => one(NODE)()) as NodeFault[];
 	const others = track(() => ({ kind: one(OTHERS), at: below(HOSTS) }));
-	const moments = (count: number) => Array.from({ length: count }, () => below(FOR_MS)).sort((a, b) => a - b);
+	const moments = (count: number) => Array.from({ length: count }, () => below(TYPED_WITHIN_MS)).sort((a, b) => a - b);
 	return {
-		...{ seed, validators, node, others, jobs: [0, ...moments(1)], payments: moments(3) },
+		...{ seed, validators, node, others, jobs: [0, ...moments(1)], payments: moments(4) },
 		confirmations: node.some((fault) => "fork" in fault) ? DEEPEST_FORK + 2 : one([1, 2]),
 	};
 }

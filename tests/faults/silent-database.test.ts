@@ -1,5 +1,5 @@
-// Connections to PostgreSQL that say nothing more and are never closed, as after a failover or a firewall that
-// lost its state: all that waits for them goes on over new ones.
+// Connections to PostgreSQL that say nothing more and are never closed, as after a failover or a firewall
+// that lost its state: all that waits for them goes on over new ones.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

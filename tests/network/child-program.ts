@@ -27,10 +27,15 @@ export interface ChildProgram {
 	kill(signal: NodeJS.Signals): void;
 }
 
-/** `file` beside this one. What it prints goes to our standard error. */
-export function startChild(file: string): ChildProgram {
+/**
+ * `file` beside this one; `preload`: what Node loads before it. What it prints goes to our standard error.
+ */
+export function startChild(file: string, more: { env?: NodeJS.ProcessEnv; preload?: string } = {}): ChildProgram {
 	const path = fileURLToPath(new URL(file, import.meta.url));
-	const child: ChildProcess = fork(path, [], { stdio: ["ignore", 2, 2, "ipc"] });
+	const child: ChildProcess = fork(path, [], {
+		...{ stdio: ["ignore", 2, 2, "ipc"], env: { ...process.env, ...more.env } },
+		execArgv: [...process.execArgv, ...(more.preload === undefined ? [] : ["--import", more.preload])],
+	});
 	const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
 	let count = 0;
 	child.on("message", (answer: Answer) => {
