@@ -1,6 +1,6 @@
 // Keeps one validator served: dials, stays, and dials again with growing pauses when the connection is lost.
-// After one that was good they stay short for minutes: its validator is being started again, and parts of jobs
-// wait for their host. Pauses are random, so that a validator that comes back is not run over by all its
+// After one that was good they stay short for minutes: its validator is being started again, and parts of
+// jobs wait for their host. Pauses are random, so that a validator that comes back is not run over by all its
 // providers at once.
 import type { AgentEnd } from "../engine/agent/agent-socket.ts";
 import type { ValidatorConnection } from "../engine/agent/dial-agent.ts";
