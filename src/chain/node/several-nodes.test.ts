@@ -41,6 +41,7 @@ function three(...heads: number[]) {
 test("what two nodes have is read; one that is down or behind is done without", async () => {
 	const { nodes, balance, rpc, later } = three(20, 19, 6);
 	assert.equal(await balance(), 19);
+	await assert.rejects(rpc("eth_getBalance", ["0x", "0x14"]), /not all nodes have this block/);
 	nodes[1]!.isDown = true;
 	await assert.rejects(balance(), NodesDisagree, "block 19 was seen, and only one node has it");
 	nodes[2]!.head = 20;

@@ -73,6 +73,12 @@ export function severalNodes(rpcs: readonly Rpc[], nowMs: () => number = Date.no
 
 	async function read(method: string, params: readonly unknown[]): Promise<unknown> {
 		const { head, at } = await agreedHead();
+		// What only one node has is not there yet.
+		const named = params[STATE_AT[method] ?? params.length];
+		if (typeof named === "string" && Number(named) > head) {
+			if (method === "eth_getBlockByNumber") return null;
+			throw new RpcRefusal({ code: -32000, message: "header not found: not all nodes have this block yet" });
+		}
 		return agreed(method, [...(await askAll(at, method, pinned(method, params, head))).values()]);
 	}
 
