@@ -86,6 +86,7 @@ onBothServers((server) => {
 		await store.chain.intents(key, account).put("commit/1", { nonce: 1 });
 		await store.chain.intents(key, account).put("commit/1", { nonce: 2 });
 		assert.deepEqual(await store.chain.intents(key, account).get("commit/1"), { nonce: 2 });
+		assert.deepEqual(await store.chain.intents(key, account).list(), ["commit/1"]);
 		assert.equal(await store.chain.intents(key, other).get("commit/1"), null);
 		for (const foreign of others) {
 			assert.deepEqual(await store.chain.events(foreign), { cursor: null, events: [] });
