@@ -82,13 +82,21 @@ export function severalNodes(rpcs: readonly Rpc[], nowMs: () => number = Date.no
 		return agreed(method, [...(await askAll(at, method, pinned(method, params, head))).values()]);
 	}
 
+	/** By its hash; a receipt in a block that only one of them has is none yet. */
+	async function shown(method: string, params: readonly unknown[]): Promise<unknown> {
+		const found = agreed(method, known(await askAll(nodes, method, params)));
+		const { blockNumber } = (found ?? {}) as { readonly blockNumber?: unknown };
+		if (method !== "eth_getTransactionReceipt" || typeof blockNumber !== "string") return found;
+		return Number(blockNumber) > (await agreedHead()).head ? null : found;
+	}
+
 	return async (method, params) => {
 		if (method === "eth_blockNumber") return `0x${(await agreedHead()).head.toString(16)}`;
 		// The nonce of what is signed next: a node that is behind names one that is used.
 		if (method === "eth_getTransactionCount" && params[1] === "pending")
 			return highest(await askAll(nodes, method, params));
 		if (method === "eth_getLogs" || STATE_AT[method] !== undefined) return read(method, params);
-		if (BY_HASH.has(method)) return agreed(method, known(await askAll(nodes, method, params)));
+		if (BY_HASH.has(method)) return shown(method, params);
 		if (method === "eth_chainId") return agreed(method, [...(await askAll(nodes, method, params)).values()]);
 		if (method === "eth_sendRawTransaction") return anyOf(await askAll(nodes, method, params));
 		if (method === "eth_estimateGas") return highest(await askAll(nodes, method, params));

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openTestNetwork, UNIT } from "../../../../contracts/test/network.test-kit.ts";
 import { read } from "../../../chain/contracts/contracts.ts";
+import { createChainClient } from "../../../chain/node/chain-client.ts";
 import { createLateness } from "../../../chain/node/never-behind.ts";
 import { memoryIntents } from "../../../chain/sending/publish.ts";
 import { accountOf } from "../../../chain/sending/sign.ts";
@@ -24,6 +25,24 @@ test("an auditor is paid once for a claim, and again for another one", async (t)
 	assert.equal(await pay(3n * UNIT, "ab"), 3n * UNIT);
 	assert.equal(await pay(3n * UNIT, "ab"), 3n * UNIT, "told twice");
 	assert.equal(await pay(3n * UNIT, "cd"), 6n * UNIT, "the same amount for another claim");
+	// A node that is behind does not show what was paid; the journal does.
+	const { rpc } = contracts.client;
+	const late = await createChainClient(
+		async (method, params) => (method === "eth_getLogs" ? [] : rpc(method, params)),
+		{
+			...{ confirmations: 1, pollMs: 5 },
+		},
+	);
+	const journal = memoryIntents();
+	for (const again of [1, 2]) {
+		const home = {
+			contracts: { ...contracts, client: late },
+			...{ account: treasurer, isEmbedded: true, lateness: createLateness() },
+		};
+		const chain = createJobChain({ home, journal, nowMs: () => 0 });
+		await chain.pay("another", auditor, UNIT, { tag: `0x${"ef".repeat(32)}`, since: 1 });
+		assert.equal(await read(contracts, "token", "balanceOf", auditor), 7n * UNIT, `asked ${again} times`);
+	}
 	const found = createJobChain({
 		home: { contracts, account: treasurer, isEmbedded: true, lateness: createLateness() },
 		...{ journal: memoryIntents(), nowMs: () => 0 },
