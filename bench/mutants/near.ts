@@ -86,17 +86,25 @@ const left = files.filter((file) => {
 	const text = read(file);
 	return broken(file, text) !== text;
 });
+/** By how many imports a test comes to a file. */
+function stepsTo(test: string, file: string): number {
+	const seen = new Set([test]);
+	for (let [steps, last] = [0, [test]]; last.length > 0; steps++) {
+		if (last.includes(file)) return steps;
+		last = last.flatMap((one) => [...graph.edgesOf(one).runs]).filter((one) => !seen.has(one) && seen.add(one));
+	}
+	return Infinity;
+}
 const draw = drawer(Number(values.seed));
 const drawn = Array.from({ length: Number(values.count) }, () => left.splice(Math.floor(draw() * left.length), 1)[0]!);
 const all = files.filter((file) => file.endsWith(".test.ts")).length;
 const rows = drawn.map((file) => {
 	const near = [...nearTests({ files, graph }, [file], SCENARIOS).keys()];
 	const seconds = Math.round(near.reduce((sum, name) => sum + (kept.secondsOf(name) ?? 0), 0));
-	const folder = file.slice(0, file.lastIndexOf("/"));
+	const steps = new Map(near.map((name) => [name, stepsTo(name, file)]));
+	// Those that run it most directly would see it first.
 	const byLikelihood = [...near].sort(
-		(a, b) =>
-			Number(b.startsWith(folder)) - Number(a.startsWith(folder)) ||
-			(kept.secondsOf(a) ?? 0) - (kept.secondsOf(b) ?? 0),
+		(a, b) => steps.get(a)! - steps.get(b)! || (kept.secondsOf(a) ?? 0) - (kept.secondsOf(b) ?? 0),
 	);
 	const text = read(file);
 	writeFileSync(join(root, file), broken(file, text));
