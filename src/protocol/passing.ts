@@ -6,7 +6,15 @@ import { AssayError } from "./assay-error.ts";
 export const TOO_MUCH = ["RATE_LIMITED", "STREAMS_TOO_MANY"] as const;
 /** Something that it needs is away. Status 503. */
 export const AWAY = [
-	...["NOT_READY", "FILE_UNWRITABLE", "CHAIN_UNREACHABLE", "CHAIN_BEHIND", "AGENT_CLOSED", "PROVIDER_STOPPING"],
+	...[
+		"NOT_READY",
+		"FILE_UNWRITABLE",
+		"CHAIN_UNREACHABLE",
+		"CHAIN_BEHIND",
+		"CHAIN_DISAGREE",
+		"AGENT_CLOSED",
+		"PROVIDER_STOPPING",
+	],
 	...["STORE_UNREACHABLE", "STORE_TIMEOUT"],
 ] as const;
 /** Said by this end, to which no answer came. */
