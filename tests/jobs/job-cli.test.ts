@@ -1,7 +1,7 @@
 // `assay job` as a customer has it, against a validator with its chain and toy workers: from the job file to
 // the same files that a run here leaves, and every kind of bad input with its code and hint.
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
@@ -388,7 +388,7 @@ test("a job that is funded and cannot be handed in is gone on with, or comes bac
 		const far = await begin(given);
 		assert.notEqual(far, gone);
 		cpSync(join(scratch, "customer-account.key"), join(scratch, "far.key"));
-		rmSync(join(scratch, "jobs"), { recursive: true });
+		renameSync(join(scratch, "jobs"), join(scratch, "jobs-aside"));
 		const chain = [
 			"--rpc",
 			stage.validator.chain!.url,
@@ -398,6 +398,12 @@ test("a job that is funded and cannot be handed in is gone on with, or comes bac
 		const refund = await assay("refund", far, "--key-file", "far.key", ...chain);
 		assert.equal(refund.code, 0, refund.err);
 		assert.match(refund.err, /[1-9]\S* tokens came back/);
+		// Here nobody has heard of it: a job that was taken back is not gone on with.
+		renameSync(join(scratch, "jobs-aside"), join(scratch, "jobs"));
+		const anew = await submit(given);
+		assert.equal(anew.code, 0, anew.err);
+		assert.match(anew.err, new RegExp(`job ${far} was begun before[\\s\\S]*it was taken back`));
+		assert.notEqual(JSON.parse(anew.out).id, far);
 	} finally {
 		await api.close();
 	}

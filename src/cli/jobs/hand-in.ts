@@ -12,7 +12,7 @@ import type { JobOffer } from "../../protocol/network/job-offer.ts";
 import { isPassing } from "../../protocol/passing.ts";
 import type { CliIo } from "../command.ts";
 import { formatMicros } from "../print/tokens.ts";
-import { isFunded, type JobPayer } from "./job-account.ts";
+import { fundedJob, type JobPayer } from "./job-account.ts";
 import { type BegunJob, begunBefore } from "./job-book.ts";
 import { type JobToOrder, orderOnChain } from "./order-proofs.ts";
 import type { PreparedJob } from "./prepare-job.ts";
@@ -42,11 +42,13 @@ export async function goOn(
 	io.err.write(`  job ${offer.id} was begun before and not handed in: this goes on with it\n`);
 	try {
 		const terms = termsOf(offer);
-		const hasFunds = terms !== null && payer !== null && (await isFunded(payer.actor, terms));
-		const isHeld = nowMs() + (hasFunds || terms === null ? 0 : LEAST_MS) <= offer.untilMs;
+		const funded = terms === null || payer === null ? null : await fundedJob(payer.actor, terms);
+		const hasFunds = funded?.isFunded === true;
+		const isGone = hasFunds && funded.end === 0;
+		const isHeld = !isGone && nowMs() + (hasFunds || terms === null ? 0 : LEAST_MS) <= offer.untilMs;
 		if (isHeld || (await isKnown(client, offer.id))) return found;
-		io.err.write("  its offer has run out, and another one is asked for\n");
-		if (hasFunds) await takeBack(payer, terms, io);
+		io.err.write(`  ${isGone ? "it was taken back" : "its offer has run out"}, and another offer is asked for\n`);
+		if (hasFunds && !isGone) await takeBack(payer!, terms!, io);
 	} catch (error) {
 		await found.leave();
 		throw error;

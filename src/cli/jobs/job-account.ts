@@ -47,8 +47,9 @@ async function collectRest({ contracts, account }: ChainActor): Promise<bigint> 
 	return owed;
 }
 
-export const isFunded = async ({ contracts }: ChainActor, terms: JobTerms): Promise<boolean> =>
-	(await read(contracts, "jobEscrow", "jobOf", jobIdOf(terms))).isFunded;
+/** What the escrow has of a job: also one that was taken back stays funded in its book. */
+export const fundedJob = ({ contracts }: ChainActor, terms: JobTerms) =>
+	read(contracts, "jobEscrow", "jobOf", jobIdOf(terms));
 
 /** Coins of a trial account: gas for years. */
 const TRIAL_WEI = 10n ** 18n;
@@ -81,14 +82,14 @@ export async function openJobPayer(
 				});
 			const amount = jobCost(terms);
 			await alone(actor.account, io, async () => {
-				if (await isFunded(actor, terms)) return;
+				if ((await fundedJob(actor, terms)).isFunded) return;
 				await collectRest(actor);
 				if (isTrial) await fillTrial(actor, amount, chainFolder(dataDirOf(values, io)));
 				await requireFunds(actor, { tokens: amount, gas: GAS.register });
 				const funding = { spender: "jobEscrow", amount, call: fundJobCall(contracts, terms) } as const;
 				await sendApproved(contracts, actor.account, funding).catch(async (error: unknown) => {
 					// What a command that was killed had sent came first.
-					if (!(await isFunded(actor, terms))) throw error;
+					if (!(await fundedJob(actor, terms)).isFunded) throw error;
 				});
 			});
 		},

@@ -1,7 +1,7 @@
 // Takes from the escrow what it may give back of a job: parts that nobody ever had, parts that are open
-// again, and those whose host let its time pass; and has what they would have cost paid out at once. Nobody's
-// help is needed: terms and states are read from the chain.
-import { read } from "../../chain/contracts/contracts.ts";
+// again, those whose host let its time pass, by proof too, and what checks did not cost; and has it paid out
+// at once. Nobody's help is needed: terms and states are read from the chain.
+import { callOf, read } from "../../chain/contracts/contracts.ts";
 import {
 	cancelJobCall,
 	expirePartCall,
@@ -9,13 +9,26 @@ import {
 	jobIdOf,
 	readJobPart,
 } from "../../chain/contracts/job-escrow.ts";
+import type { ChainClient } from "../../chain/node/chain-client.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
+import type { Call, ChainAccount } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
+import { METHOD_NUMBERS } from "../../protocol/network/job.ts";
 import { GAS, requireGas } from "../chain/require-funds.ts";
 import type { CliIo } from "../command.ts";
 import { formatTokens } from "../print/tokens.ts";
 import type { JobPayer } from "./job-account.ts";
+
+/** False: the contract says no, since somebody was quicker, or a proof is there. */
+const sendOrNot = (client: ChainClient, account: ChainAccount, call: Call): Promise<boolean> =>
+	sendCall(client, account, call).then(
+		() => true,
+		(error: unknown) => {
+			if (error instanceof AssayError && error.code === "CHAIN_REFUSED") return false;
+			throw error;
+		},
+	);
 
 /** Parts that stay with the escrow: somebody works at them, or claimed them. */
 export type LeftParts = readonly { readonly part: number; readonly state: string; readonly untilS: number }[];
@@ -37,11 +50,15 @@ export async function takeBack(payer: JobPayer, terms: JobTerms, io: Pick<CliIo,
 		const stays: { part: number; state: string; untilS: number }[] = [];
 		for (let part = 0; part < touched; part++) {
 			const { state, untilS } = await readJobPart(contracts, job, part);
-			const isLate = state === "assigned" && Number(timestamp) > untilS;
-			if (isLate) await sendCall(client, account, expirePartCall(contracts, terms, part));
-			if (isLate || state === "open") await sendCall(client, account, expirePartCall(contracts, terms, part));
+			const isProven = state === "claimed" && terms.method === METHOD_NUMBERS.zk;
+			const lastS = isProven ? untilS + terms.windowSeconds : untilS;
+			const expire = () => sendOrNot(client, account, expirePartCall(contracts, terms, part));
+			const mayExpire = (state === "assigned" || isProven) && Number(timestamp) > lastS;
+			if (state === "open" || (mayExpire && (await expire()))) await expire();
 			else if (state === "assigned" || state === "claimed") stays.push({ part, state, untilS });
 		}
+		const { unshared, unspent } = await read(contracts, "jobEscrow", "jobOf", job);
+		if (unshared > 0 || unspent > 0n) await sendOrNot(client, account, callOf(contracts, "jobEscrow", "share", terms));
 		return stays;
 	});
 	io.err.write(`  ${formatTokens(await payer.collect())} tokens came back to ${account.address}\n`);
