@@ -196,7 +196,9 @@ async function openUnclaimed(chain: JobChain, { id, offer }: Job, { part, state 
  */
 export async function isFreeOnChain(context: DrawSource, chain: JobChain, job: Job, part: JobPart): Promise<boolean> {
 	const id = BigInt(`0x${job.id}`);
-	const { found, isFallen } = await lookAtPart(context, chain, job, part, await chain.job(id));
+	const { found, isFallen, isCancelled } = await lookAtPart(context, chain, job, part, await chain.job(id));
+	// Given back, and not deep enough yet: the record has it open until then.
+	if (isCancelled) return false;
 	if (found.state === "untouched" || found.state === "open") return true;
 	const what = mustTell(found, await chain.nowS(), { isFallen });
 	const [terms, attempt] = [escrowTermsOf(job.offer)!, { job: id, part: part.part, attempt: found.attempt }];
