@@ -20,6 +20,8 @@ interface RunOptions {
 /** From the end of the faults to the end of the last job: longer than any time of a job lasts. */
 const MOST_CALM_MS = 120_000;
 
+/** Hosts dial in again, and are found to be there, within some seconds. */
+const CALM_TRIES = 15;
 /** What a command said last, without a stack. */
 const lastOf = (said: string) =>
 	said
@@ -88,7 +90,7 @@ async function customer(network: FaultNetwork, at: number, calm: Promise<unknown
 	void calm.then(() => {
 		isCalm = true;
 	});
-	for (let left = 2; left > 0; await sleep(2000)) {
+	for (let left = CALM_TRIES; left > 0; await sleep(2000)) {
 		if (isCalm) left -= 1;
 		const { code, said } = await network.type(at, ...["job", "submit", "life.json", "--yes", "--detach"]);
 		last = lastOf(said);
