@@ -101,7 +101,10 @@ async function handIn(client: ChainClient, journal: IntentJournal, id: string, s
 	} catch (error) {
 		// An outage says nothing about it: the bytes stay, and the next round sends them again. So does a
 		// refusal of what may have been sent before.
-		if (!(error instanceof AssayError && error.code === "CHAIN_REFUSED")) throw error;
+		// The embedded chain says CHAIN_JOURNAL when its disk is full. It can be asked then whether it has the
+		// transaction, but not when it does not know itself what became of a block.
+		const isAnswer = error instanceof AssayError && ["CHAIN_REFUSED", "CHAIN_JOURNAL"].includes(error.code);
+		if (!isAnswer) throw error;
 		if (signed.length > 1 || (await isKnown(client, signed[0]!))) return;
 		await journal.remove(id);
 		throw error;
