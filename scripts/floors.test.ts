@@ -42,6 +42,7 @@ const PLATFORM = [
 	"steady-clock",
 	"thread-file",
 	"token-bucket",
+	"watchdog",
 	"webhook",
 ];
 const floors: Readonly<Record<string, Room>> = {

@@ -14,7 +14,7 @@ import { sendCall } from "../../chain/sending/send-call.ts";
 import type { Call, ChainAccount } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
-import { METHOD_NUMBERS } from "../../protocol/network/job.ts";
+import { methodNumbered } from "../../verify/methods/methods.ts";
 import { GAS, requireGas } from "../chain/require-funds.ts";
 import type { CliIo } from "../command.ts";
 import { formatTokens } from "../print/tokens.ts";
@@ -50,7 +50,7 @@ export async function takeBack(payer: JobPayer, terms: JobTerms, io: Pick<CliIo,
 		const stays: { part: number; state: string; untilS: number }[] = [];
 		for (let part = 0; part < touched; part++) {
 			const { state, untilS } = await readJobPart(contracts, job, part);
-			const isProven = state === "claimed" && terms.method === METHOD_NUMBERS.zk;
+			const isProven = state === "claimed" && methodNumbered(terms.method)?.driver === "proofs";
 			const lastS = isProven ? untilS + terms.windowSeconds : untilS;
 			const expire = () => sendOrNot(client, account, expirePartCall(contracts, terms, part));
 			const mayExpire = (state === "assigned" || isProven) && Number(timestamp) > lastS;
