@@ -10,7 +10,7 @@ import { writeNetworkResult } from "../network-result.ts";
 const { values } = parseArgs({ options: { minutes: { type: "string", default: "60" } } });
 const minutes = Number(values.minutes);
 const WARM_MINUTES = 10;
-const MOST_GROWTH_MIB = 40;
+const MAX_GROWTH_MIB = 40;
 const MINUTE = 60_000;
 
 const network = await openFaultNetwork({ validators: 1, confirmations: 1, draw: () => 1 });
@@ -49,4 +49,4 @@ const result = { minutes, mib, grewMiBAnHour, jobs: rows[0].jobs, probes: rows[0
 console.log(JSON.stringify(result, null, "\t"));
 if (minutes >= 60) console.log(writeNetworkResult("memory", result));
 await network.close();
-process.exit(grewMiBAnHour !== null && grewMiBAnHour > MOST_GROWTH_MIB ? 1 : 0);
+process.exit(grewMiBAnHour !== null && grewMiBAnHour > MAX_GROWTH_MIB ? 1 : 0);

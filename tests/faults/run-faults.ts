@@ -18,7 +18,7 @@ interface RunOptions {
 	readonly signal?: AbortSignal;
 }
 /** From the end of the faults to the end of the last job: longer than any time of a job lasts. */
-const MOST_CALM_MS = 120_000;
+const MAX_CALM_MS = 120_000;
 
 /** Hosts dial in again, and are found to be there, within some seconds. */
 const CALM_TRIES = 15;
@@ -110,7 +110,7 @@ async function pay(network: FaultNetwork, at: number, to: string, say: Say): Pro
 
 /** Every job that the validator knows is over; false: not in that time. */
 export async function areOver({ sql }: FaultNetwork): Promise<boolean> {
-	for (const untilMs = Date.now() + MOST_CALM_MS; Date.now() < untilMs; await sleep(300)) {
+	for (const untilMs = Date.now() + MAX_CALM_MS; Date.now() < untilMs; await sleep(300)) {
 		const { rows } = await sql.query("SELECT count(*)::integer AS open FROM jobs WHERE NOT is_over");
 		if (rows[0].open === 0) return true;
 	}

@@ -16,7 +16,7 @@ import { openBadNode } from "./bad-node.ts";
 
 const GENESIS_S = 1_800_000_000;
 const COIN = 10n ** 18n;
-const MOST_BEHIND = 14;
+const MAX_BEHIND = 14;
 const PATIENT = { firstDelayMs: 1, mostDelayMs: 4, patienceMs: 30_000 };
 
 /** What the sender was told. */
@@ -65,12 +65,12 @@ async function openStage(seed: string, accounts: number) {
 	const sound = await createChainClient(evm, { confirmations: 1, sleep: async () => void (await mine()) });
 	const senders = Array.from({ length: accounts }, (_, i) => accountOf(keyOf(`${seed}/sender/${i}`)));
 	for (const { address } of senders) await sendCall(sound, TREASURER, { to: address, data: "0x", value: COIN });
-	for (let i = 0; i <= MOST_BEHIND; i++) await mine();
+	for (let i = 0; i <= MAX_BEHIND; i++) await mine();
 	const draw = drawsOf(seed);
 	const pair = await openBadNode(evm, draw);
 	const worsen = () =>
 		pair.set({
-			...{ behind: 1 + Math.floor(draw() * MOST_BEHIND), behindShare: draw() * 0.9 },
+			...{ behind: 1 + Math.floor(draw() * MAX_BEHIND), behindShare: draw() * 0.9 },
 			...{ dropShare: 0.1, twiceShare: 0.1, lostShare: 0.1 },
 		});
 	worsen();

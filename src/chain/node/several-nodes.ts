@@ -16,7 +16,7 @@ const REST_MS = 15_000;
 /** Once one has answered, the others have so long. */
 const SLOWER_MS = 5000;
 /** Blocks between two nodes of one chain: 30 s of a quick one are 14. */
-const MOST_APART = 64;
+const MAX_APART = 64;
 
 /** Where the block stands among the parameters. */
 const STATE_AT: Readonly<Record<string, number>> = {
@@ -64,7 +64,7 @@ export function severalNodes(rpcs: readonly Rpc[], nowMs: () => number = Date.no
 		const heads = [...found].map(([node, answer]) => ({ node, head: Number("result" in answer ? answer.result : 0) }));
 		heads.sort((a, b) => b.head - a.head);
 		const { head } = heads[1] ?? heads[0]!;
-		if (heads[0]!.head - head > MOST_APART)
+		if (heads[0]!.head - head > MAX_APART)
 			throw new NodesDisagree(`one is at block ${heads[0]!.head} and the others at ${head} or below`);
 		if (head < before) throw new NodesDisagree(`block ${before} was seen before, and they are at ${head}`);
 		seen = Math.max(seen, head);

@@ -159,11 +159,11 @@ const nonceTaken = ({ hash, nonce }: SignedTransaction, taker: Hex | null): Assa
 	);
 
 /** A node that is behind, of several behind one address, does not answer every time. */
-const MOST_DENIALS = 8;
+const MAX_DENIALS = 8;
 
 /** Whether a node has heard of it, or its nonce is used: then it may still be mined, or was. */
 async function isKnown(client: ChainClient, { hash, from, nonce, isPayment }: SignedTransaction): Promise<boolean> {
-	for (let left = isPayment ? MOST_DENIALS : 1; ; ) {
+	for (let left = isPayment ? MAX_DENIALS : 1; ; ) {
 		if ((await client.rpc("eth_getTransactionByHash", [hash])) !== null) return true;
 		if ((await client.viem.getTransactionCount({ address: from })) > nonce) return true;
 		if (--left === 0) return false;

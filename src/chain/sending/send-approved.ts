@@ -8,7 +8,7 @@ import { refusedBecause } from "./refusal.ts";
 import { sendCall } from "./send-call.ts";
 import type { Call, ChainAccount } from "./sign.ts";
 
-const MOST_ATTEMPTS = 8;
+const MAX_ATTEMPTS = 8;
 
 /** `spender`: the contract that `call` is for. Throws CHAIN_REFUSED, CHAIN_TAKEN or CHAIN_UNKNOWN. */
 export async function sendApproved(
@@ -23,7 +23,7 @@ export async function sendApproved(
 				await sendCall(client, account, callOf(contracts, "token", "approve", addresses[spender], amount));
 			return await sendCall(client, account, call);
 		} catch (error) {
-			if (attempt === MOST_ATTEMPTS || !isCrowded(error)) throw error;
+			if (attempt === MAX_ATTEMPTS || !isCrowded(error)) throw error;
 			// Not in step with the other one.
 			for (let polls = Math.ceil(Math.random() * 2 * attempt); polls > 0; polls--) await client.sleep(client.pollMs);
 		}

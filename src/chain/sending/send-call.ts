@@ -53,7 +53,7 @@ export async function sendKept(
 	await book.remove(id);
 }
 
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 /** An act that its contract takes once at most: done anew when another program took its nonce. */
 export async function sendGuarded(client: ChainClient, account: ChainAccount, call: Call): Promise<TransactionReceipt> {
@@ -61,6 +61,6 @@ export async function sendGuarded(client: ChainClient, account: ChainAccount, ca
 		try {
 			return await sendCall(client, account, call, false);
 		} catch (error) {
-			if (attempt === MOST_ATTEMPTS || !(error instanceof AssayError && error.code === "CHAIN_TAKEN")) throw error;
+			if (attempt === MAX_ATTEMPTS || !(error instanceof AssayError && error.code === "CHAIN_TAKEN")) throw error;
 		}
 }

@@ -25,7 +25,7 @@ const MAX_POLLS = 300;
  * Blocks by which a node behind a balancer may lag, with room to spare: some 30 s of a quick chain are 14.
  */
 const LATE_BLOCKS = 32;
-const LEAST_DENIALS = 8;
+const MIN_DENIALS = 8;
 /**
  * Blocks without a transaction that was handed in, until it is replaced by a better paid one: twice the base
  * fee was offered, which rises by at most an eighth a block, so four are not chance.
@@ -100,7 +100,7 @@ export async function settle(
 			}
 			denials++;
 			const isLong = head - goneAt > BigInt(client.confirmations + LATE_BLOCKS);
-			if (!isOurs && isLong && denials >= LEAST_DENIALS) return { receipt: null, taker: null };
+			if (!isOurs && isLong && denials >= MIN_DENIALS) return { receipt: null, taker: null };
 		} else {
 			isOurs = false;
 			sinceBlock ??= head;

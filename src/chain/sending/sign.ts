@@ -36,7 +36,7 @@ export interface SignedTransaction {
 /** Gas limits that differ for nothing else. */
 const GAS_MARKS = 1 << 16;
 /** For a node that is behind: half a minute. */
-const MOST_WAITS = 16;
+const MAX_WAITS = 16;
 
 /** Refused by the contract: CHAIN_REFUSED with the contract's own words. */
 export async function signCall(client: ChainClient, account: ChainAccount, call: Call): Promise<SignedTransaction> {
@@ -60,7 +60,7 @@ export async function signCall(client: ChainClient, account: ChainAccount, call:
  * stays is believed, since a reorganisation may have taken back what was used.
  */
 async function nextNonce(client: ChainClient, address: Hex): Promise<number> {
-	for (let left = MOST_WAITS; ; left--) {
+	for (let left = MAX_WAITS; ; left--) {
 		const nonce = await client.viem.getTransactionCount({ address, blockTag: "pending" });
 		if (nonce >= client.nonces.least(address)) return nonce;
 		if (left <= 0) {

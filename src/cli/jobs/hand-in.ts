@@ -24,7 +24,7 @@ export const termsOf = ({ escrow }: Pick<JobOffer, "escrow">): JobTerms | null =
 	escrow && jobTermsFromText(escrow.terms);
 
 /** Before it is funded: so long an offer must hold to be worth it. */
-const LEAST_MS = 60_000;
+const MIN_MS = 60_000;
 
 /**
  * What an earlier command began of this job file, with the same payer, and did not end. Null: nothing, or its
@@ -45,7 +45,7 @@ export async function goOn(
 		const funded = terms === null || payer === null ? null : await fundedJob(payer.actor, terms);
 		const hasFunds = funded?.isFunded === true;
 		const isGone = hasFunds && funded.end === 0;
-		const isHeld = !isGone && nowMs() + (hasFunds || terms === null ? 0 : LEAST_MS) <= offer.untilMs;
+		const isHeld = !isGone && nowMs() + (hasFunds || terms === null ? 0 : MIN_MS) <= offer.untilMs;
 		if (isHeld || (await isKnown(client, offer.id))) return found;
 		io.err.write(`  ${isGone ? "it was taken back" : "its offer has run out"}, and another offer is asked for\n`);
 		if (hasFunds && !isGone) await takeBack(payer!, terms!, io);

@@ -6,11 +6,11 @@ import type { JobChain } from "../keeper/job-chain.ts";
 import { type JobContext, loadJob } from "../keeper/job-context.ts";
 
 /** The newest; each costs a question and one for each part. */
-const MOST_JOBS = 1000;
+const MAX_JOBS = 1000;
 
 export async function checkRecords(context: JobContext, chain: JobChain): Promise<void> {
 	const { store, log, stopping } = context;
-	for (const id of await store.jobs.givenBack({ limit: MOST_JOBS })) {
+	for (const id of await store.jobs.givenBack({ limit: MAX_JOBS })) {
 		if (stopping.aborted) return;
 		try {
 			for (let isNew = true; isNew && !stopping.aborted; ) {
