@@ -41,11 +41,8 @@ export function createLateness(nowMs: () => number = Date.now): Lateness {
 const FORGOTTEN_MS = 60_000;
 
 /** Which of the parameters names the block whose state is asked for. */
-const STATE_AT: Readonly<Record<string, number>> = {
-	eth_call: 1,
-	eth_getBalance: 1,
-	eth_getCode: 1,
-	eth_getTransactionCount: 1,
+export const STATE_AT: Readonly<Record<string, number>> = {
+	...{ eth_call: 1, eth_getBalance: 1, eth_getCode: 1, eth_getTransactionCount: 1, eth_getStorageAt: 2 },
 	eth_getBlockByNumber: 0,
 };
 

@@ -6,6 +6,7 @@
 // two nodes one that names blocks far ahead makes the other seem behind; so it is the lower one's block that
 // is read, and nothing at all when they are too far apart.
 import { AssayError } from "../../protocol/assay-error.ts";
+import { STATE_AT } from "./never-behind.ts";
 import { type Rpc, RpcRefusal } from "./rpc.ts";
 
 /** The nodes contradict each other. Another try may find them agreed. */
@@ -18,11 +19,6 @@ const SLOWER_MS = 5000;
 /** Blocks between two nodes of one chain: 30 s of a quick one are 14. */
 const MAX_APART = 64;
 
-/** Where the block stands among the parameters. */
-const STATE_AT: Readonly<Record<string, number>> = {
-	...{ eth_call: 1, eth_getBalance: 1, eth_getCode: 1, eth_getTransactionCount: 1, eth_getStorageAt: 2 },
-	eth_getBlockByNumber: 0,
-};
 const BY_HASH = new Set(["eth_getTransactionReceipt", "eth_getTransactionByHash", "eth_getBlockByHash"]);
 
 type Answer = { readonly result: unknown } | { readonly refused: RpcRefusal };
