@@ -251,6 +251,22 @@ test("a node that denies every receipt has an act sent under one nonce, and its 
 	assert.equal(nonces.size, 2);
 });
 
+test("a receipt and a block that come late: waited for, whether a contract guards the act or not", async () => {
+	for (const isPayment of [true, false]) {
+		let late = 6;
+		const rpc: Rpc = async (method, params) => {
+			if (late > 0 && method === "eth_getTransactionReceipt") late--;
+			const isHidden =
+				method === "eth_getTransactionReceipt" || (method === "eth_getBlockByNumber" && params[1] === true);
+			return late > 0 && isHidden ? null : node.rpc(method, params);
+		};
+		const s = await stage({ gwei: () => 1n, rpc, confirmations: 1 });
+		const act = { ...s.intent, isDone: async () => false, isPayment };
+		assert.equal((await publish(s.client, TREASURER, memoryIntents(), act))?.status, "success");
+		assert.equal(await s.balance(), 7n);
+	}
+});
+
 test("a payment that is asked for again after a cut is the one that was cut; after that it is another", async () => {
 	const s = await stage({ gwei: () => 1n });
 	const journal = memoryIntents();
