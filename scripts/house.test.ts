@@ -150,7 +150,39 @@ test("no file imports itself by way of others", () => {
 	assert.equal(firstCircle(graph)?.join(" → ") ?? null, null);
 });
 
+/** Whether code waits while its file is loaded: not in one of its functions, which run later. */
+function waits(value: unknown): boolean {
+	if (typeof value !== "object" || value === null) return false;
+	const { type } = value as Node;
+	if (type === "AwaitExpression") return true;
+	return !/Function/.test(String(type)) && Object.values(value).some(waits);
+}
+
+/**
+ * Whether a file of tests waits while it is loaded, after its first test. Where several files share a process
+ * that test may end meanwhile; the file then counts as over, and its later tests are cancelled.
+ */
+export function waitsAfterTest(file: string, source: string): boolean {
+	const { body } = parseSync(file, source).program as unknown as { readonly body: readonly Node[] };
+	const isTest = ({ start, end }: Node) => /^test[.(]/.test(source.slice(start as number, end as number));
+	const first = body.findIndex(isTest);
+	return first >= 0 && body.slice(first + 1).some(waits);
+}
+
+test("no file of tests waits between its tests while it is loaded", () => {
+	const files = tracked.filter((file) => file.endsWith(".test.ts"));
+	assert.deepEqual(
+		files.filter((file) => waitsAfterTest(file, textOf(file))),
+		[],
+	);
+});
+
 test("a long function, a wide line and a circle are seen", () => {
+	assert.equal(waitsAfterTest("a.test.ts", 'test("a", f);\nconst b = await c();\n'), true);
+	assert.equal(
+		waitsAfterTest("a.test.ts", 'const b = await c();\ntest("a", async () => await b);\nf(async () => await b);'),
+		false,
+	);
 	const wide = `// ${"x ".repeat(60)}`;
 	assert.deepEqual(wideLines("x.ts", `const a = 1;\n${wide}\nconst b = \`\n${wide}\`;`), [2]);
 	assert.deepEqual(wideLines("x.ts", `/**\n * ok\n * ${"x ".repeat(60)}\n */\nconst a = 1;`), [3]);

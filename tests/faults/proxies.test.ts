@@ -11,6 +11,13 @@ import { signCall } from "../../src/chain/sending/sign.ts";
 import { openBadNode } from "./bad-node.ts";
 import { openLine } from "./line.ts";
 
+const to = "0x00000000000000000000000000000000000000f1";
+const node = await createToyNode();
+const bad = await openBadNode(node.rpc, Math.random);
+after(() => bad.close());
+const rpc = httpRpc(bad.url, { withinMs: 5000 });
+const sound = await createChainClient(node.rpc, { confirmations: 1, pollMs: 1 });
+
 test("a frozen connection says nothing, a new one works, and what was held comes when it thaws", async () => {
 	const echo = createServer((socket) => socket.pipe(socket)).listen(0, "127.0.0.1");
 	await once(echo, "listening");
@@ -42,13 +49,6 @@ test("a frozen connection says nothing, a new one works, and what was held comes
 		echo.close();
 	}
 });
-
-const to = "0x00000000000000000000000000000000000000f1";
-const node = await createToyNode();
-const bad = await openBadNode(node.rpc, Math.random);
-after(() => bad.close());
-const rpc = httpRpc(bad.url, { withinMs: 5000 });
-const sound = await createChainClient(node.rpc, { confirmations: 1, pollMs: 1 });
 
 test("a node that is behind answers as one that has not seen the newest blocks", async () => {
 	const { viem } = await createChainClient(rpc);

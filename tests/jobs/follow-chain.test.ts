@@ -69,6 +69,26 @@ test("running, then convicted here while the claim stands there: taken back, set
 	assert.deepEqual([partOf(job).state, partOf(job).provider, await onChain(id)], ["paid", provider, 4]);
 });
 
+test("claimed here by a host that the chain never had, and no event: it waits, and that host is not convicted", async () => {
+	const { id } = await submit(stage, { method: { name: "optimistic", count: 0 }, salt: salt(3) });
+	const stood = await eventually(async () => {
+		const part = partOf(await stage.customer.getJob({ params: { id } }));
+		return part.state === "claimed" && part;
+	});
+	const { rows } = await stage.customer.listProviders();
+	const other = rows.find(({ id: provider }) => provider !== stood.provider)!.id;
+	await rewind(id, { state: "claimed", provider: other, claim: stood.claim }, null);
+	const state = async () => partOf(await stage.customer.getJob({ params: { id } })).state;
+	const isBehind = async () => typeof (await stage.customer.getChain()).chain?.behindSinceMs === "number";
+	await eventually(async () => (await isBehind()) || (await state()) !== "claimed");
+	assert.equal(await state(), "claimed");
+	assert.ok(!(await reputed(other)).includes("convicted"));
+	// Put right, it is settled like any other.
+	await rewind(id, { ...stood }, null);
+	skippedMs += stood.untilMs - (Date.now() + skippedMs) + 2000;
+	assert.equal(partOf(await jobOver(stage.customer, id)).state, "paid");
+});
+
 test("refunded here and over, paid there: the next start holds it against the chain", async () => {
 	const id = first;
 	const { provider } = partOf(await jobOver(stage.customer, id));
@@ -87,6 +107,8 @@ test("refunded here and over, paid there: the next start holds it against the ch
 			return found!.state === "paid" && found!;
 		});
 		assert.equal(part.provider, provider);
+		// No weights were posted in its first epoch, which is over: money in its escrow keeps its contracts.
+		assert.equal(again.chain!.scoreboard, stage.chain!.contracts.addresses.scoreboard);
 		const said = await again.store.jobs.partsOf([provider!]);
 		assert.ok(!said.some(({ outcome }) => outcome === "convicted"));
 	} finally {

@@ -46,8 +46,9 @@ export interface Stranded {
 /**
  * Whether an embedded chain waits for most of an epoch although nothing ever came of it: its owner stopped
  * before weights of the first epoch were posted and came back when they no longer could be. Null when anybody
- * but its owner registered, when weights were posted, or while they still can be. `owned`: this validator's
- * account, then its own provider's.
+ * but its owner registered, when a job or a rental was paid for, whose money would be lost with the escrow,
+ * when weights were posted, or while they still can be. `owned`: this validator's account, then its own
+ * provider's.
  */
 export async function findStranded(
 	contracts: Contracts,
@@ -69,5 +70,8 @@ export async function findStranded(
 	}
 	const known = new Set(owned.map((account) => account.toLowerCase()));
 	const registered = await readEvents(contracts, "registry", "Registered");
-	return registered.every(({ args }) => known.has(args.account.toLowerCase())) ? { epoch: current } : null;
+	if (!registered.every(({ args }) => known.has(args.account.toLowerCase()))) return null;
+	const jobs = await readEvents(contracts, "jobEscrow", "Funded");
+	const rentals = await readEvents(contracts, "rentalEscrow", "Opened");
+	return jobs.length + rentals.length === 0 ? { epoch: current } : null;
 }
