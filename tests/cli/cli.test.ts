@@ -64,6 +64,7 @@ test("help names every command and goes to standard output", async () => {
 		"evidence",
 		"scores",
 		"rent",
+		"db",
 		"chain",
 		"stake",
 		"deposit",

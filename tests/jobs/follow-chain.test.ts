@@ -1,13 +1,16 @@
 // A record that is behind its chain, as after a backup was restored or behind a slow node: it is taken back
 // from whatever it thought, its provider is paid, and what was wrongly said of that one is forgotten.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { Job } from "../../src/api/types.ts";
 import { read } from "../../src/chain/contracts/contracts.ts";
+import { runCommand } from "../../src/cli/run-command.ts";
 import type { JobPart } from "../../src/protocol/network/job.ts";
 import type { JobOutcome } from "../../src/store/jobs/job-rows.ts";
+import type { RunningValidator } from "../../src/validator/create-validator.ts";
 import { eventually, startToyValidator } from "../validator/toy-agent.test-kit.ts";
-import { jobOver, openStage, QUICK, type Stage, submit } from "./job-stage.test-kit.ts";
+import { jobOver, openStage, prepare, QUICK, type Stage, submit } from "./job-stage.test-kit.ts";
 
 /** One claim in a hundred is run again; the window is one that a test may skip. */
 const TIMES = { jobAuditPpm: 10_000, jobWindowMs: 60_000 };
@@ -39,6 +42,16 @@ const reputed = async (provider: string) =>
 	(await stage.validator.store.jobs.partsOf([provider])).map(({ outcome }) => outcome);
 const onChain = async (id: string) =>
 	(await read(stage.chain!.contracts, "jobEscrow", "partOf", BigInt(`0x${id}`), 0)).state;
+/** `assay db check` as its owner types it. */
+async function dbCheck({ url, adminTokenFile, chain }: RunningValidator) {
+	let said = "";
+	const stream = { isTTY: false, write: (text: string) => (said += text) } as unknown as NodeJS.WriteStream;
+	const env = { ASSAY_TOKEN: readFileSync(adminTokenFile, "utf8").trim(), NO_COLOR: "1" };
+	const io = { out: stream, err: stream, env, cwd: stage.data.path, interrupted: new AbortController().signal };
+	const where = ["--api", url, "--rpc", chain!.url, "--contracts", `${url}/chain/contracts.json`, "--json"];
+	const code = await runCommand(["db", "check", ...where], io);
+	return { code, differences: JSON.parse(said).differences };
+}
 const partOf = (job: Job) => job.record.parts[0]!;
 
 test("open here, settled there: paid, and no loss is kept", async () => {
@@ -92,7 +105,14 @@ test("claimed here by a host that the chain never had, and no event: it waits, a
 test("refunded here and over, paid there: the next start holds it against the chain", async () => {
 	const id = first;
 	const { provider } = partOf(await jobOver(stage.customer, id));
+	assert.deepEqual(await dbCheck(stage.validator), { code: 0, differences: [] });
 	await rewind(id, { state: "refunded", provider: null, excluded: [provider!] }, "convicted");
+	// Paid for, and not handed in: as after a restore of a backup from before it was.
+	await prepare(stage, { method: { name: "redundant", count: 2 }, salt: salt(4) });
+	const wrong = { job: id, part: 0, record: "refunded", chain: "settled" };
+	const { code, differences } = await dbCheck(stage.validator);
+	const unknown = differences.find(({ record }: { record: unknown }) => record === null);
+	assert.deepEqual([code, differences, unknown.chain], [1, [wrong, unknown], "funded"]);
 	await stage.validator.stop();
 	const again = await startToyValidator(
 		{
@@ -111,6 +131,7 @@ test("refunded here and over, paid there: the next start holds it against the ch
 		assert.equal(again.chain!.scoreboard, stage.chain!.contracts.addresses.scoreboard);
 		const said = await again.store.jobs.partsOf([provider!]);
 		assert.ok(!said.some(({ outcome }) => outcome === "convicted"));
+		assert.deepEqual(await dbCheck(again), { code: 1, differences: [unknown] });
 	} finally {
 		await again.stop();
 	}
