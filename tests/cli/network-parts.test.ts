@@ -3,7 +3,7 @@
 // network-cli.test.ts.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -187,6 +187,11 @@ test("one data folder, one network: of several that start at once one gets it; w
 		{ ...{ url: "http://127.0.0.1:5", providers: 3, isLiar: true }, dataDir: folder },
 	);
 	await assert.rejects(takeUpFile(folder, 2), /http:\/\/127\.0\.0\.1:5/);
+	// A copy of the folder is another network, which does not run.
+	const copy = freshFolder();
+	cpSync(folder, copy, { recursive: true });
+	assert.equal(await readRunningUp(copy), null);
+	await (await takeUpFile(copy, 3)).release();
 	await hold.release();
 	assert.equal(await readRunningUp(folder), null);
 

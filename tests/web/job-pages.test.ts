@@ -12,6 +12,7 @@ import pg from "pg";
 import type { ElementHandle, Page } from "playwright-core";
 import { ensureBuilt } from "../../scripts/build-web.ts";
 import { createApiClient } from "../../src/api/create-client.ts";
+import { read } from "../../src/chain/contracts/contracts.ts";
 import { accountOf } from "../../src/chain/sending/sign.ts";
 import { takeResult } from "../../src/cli/jobs/take-result.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
@@ -27,7 +28,7 @@ import { readJob } from "../../src/work/workloads/read-job.ts";
 import { jobOver, PAYER, submit } from "../jobs/job-stage.test-kit.ts";
 import { eventually } from "../validator/toy-agent.test-kit.ts";
 import { followLink, seriousFindings } from "./browser.test-kit.ts";
-import { askPrice, handIn, type JobNetwork, openJobNetwork, signIn, watchToPaid } from "./job-network.test-kit.ts";
+import { askPrice, type JobNetwork, openJobNetwork, signIn, watchToPaid } from "./job-network.test-kit.ts";
 import { layoutFaults, settledFaults } from "./layout.test-kit.ts";
 
 /** Of job-stage's customer. */
@@ -153,13 +154,49 @@ test("without a wallet: the page makes an account, the trial network funds it, a
 	const page = await newJob();
 	await page.addInitScript(() => Reflect.deleteProperty(globalThis, "ethereum"));
 	await page.reload();
-	const id = await handIn(page, { card: "Simulate", method: "Run twice", fields: { Frames: "2" } });
+	const others = await keptIds(page);
+	const wish = { card: "Simulate", method: "Run twice", fields: { Frames: "2" } };
+	await askPrice(page, wish);
+	// The answer to the transaction that pays is lost, and not the transaction.
+	let sent = 0;
+	network.browser.allow(/ERR_FAILED/);
+	await page.route("**/v1/chain/trial-transactions", async (route) => {
+		sent += 1;
+		if (sent === 1) return route.continue();
+		await route.fetch();
+		await route.abort();
+	});
+	await page.getByRole("button", { name: /^Hand in for at most/ }).click();
+	await page.getByText("CHAIN_UNKNOWN").waitFor();
+	const sentBefore = sent;
+	const kept = (await keptIds(page)).filter((one) => !others.includes(one));
+	assert.match(String(kept), /^[0-9a-f]{64}$/, "it is kept as it was accepted: there may be money in it");
+	await page.getByRole("button", { name: /^Hand in for at most/ }).click();
+	await page.waitForURL(/\/jobs\/[0-9a-f]{64}$/);
+	assert.equal(sent, sentBefore, "nobody pays twice");
+	const id = idOf(page);
 	await watchToPaid(page);
 	const { offer } = (await network.stage.validator.store.jobs.get(id))!;
 	const { terms } = (offer as unknown as JobOffer).escrow!;
 	const key = await page.evaluate(() => localStorage.getItem("trial-account"));
 	assert.equal(terms.customer.toLowerCase(), accountOf(key as `0x${string}`).address.toLowerCase());
 	assert.notEqual(terms.customer.toLowerCase(), PAYER.address.toLowerCase());
+
+	// Paid for, and the validator cannot be reached any more: the page gives the money back.
+	await page.unroute("**/v1/chain/trial-transactions");
+	await page.goto(`${network.url}/jobs/new`);
+	await page.route("**/v1/jobs", (route) => (route.request().method() === "POST" ? route.abort() : route.continue()));
+	await askPrice(page, wish);
+	await page.getByRole("button", { name: /^Hand in for at most/ }).click();
+	await page.getByText("API_UNREACHABLE").waitFor();
+	const paid = (await keptIds(page)).find((one) => one !== id && !others.includes(one)) as string;
+	const { contracts } = network.stage.chain!;
+	const endOf = async () => (await read(contracts, "jobEscrow", "jobOf", BigInt(`0x${paid}`))).end;
+	assert.equal(await endOf(), 1);
+	await page.reload();
+	await page.getByRole("button", { name: "Take the money back" }).click();
+	await page.getByRole("button", { name: "Take the money back" }).waitFor({ state: "detached" });
+	assert.deepEqual([await endOf(), (await keptIds(page)).includes(paid)], [0, false]);
 });
 
 /** Jobs that this browser keeps, and a draft whose upload goes on when the page is opened again. */

@@ -1,7 +1,7 @@
 // up.json in the data folder of a running `assay up`: where it is, who it is, which process. Other commands
 // find the network by it. Only one `up` runs from a folder (src/platform/folder-lock.ts). ATTACK: the admin's
 // token goes to the URL in this file, so it is believed only while the process that wrote it lives.
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { writeDurably } from "../../platform/durable-file.ts";
 import { lockFolder } from "../../platform/folder-lock.ts";
@@ -32,7 +32,14 @@ const upPath = (dataDir: string) => join(dataDir, "up.json");
 /** The network that runs from this folder now, or null. */
 export async function readRunningUp(dataDir: string): Promise<UpFile | null> {
 	const found = await readUpFile(dataDir);
-	return found !== null && (await isRunning(found)) ? found : null;
+	if (found === null || !(await isRunning(found)) || (await isCopy(found, dataDir))) return null;
+	return { ...found, dataDir };
+}
+
+/** The folder was copied from the one of that network. */
+async function isCopy(found: UpFile, dataDir: string): Promise<boolean> {
+	const [first, here] = await Promise.all([found.dataDir, dataDir].map((path) => stat(path).catch(() => null)));
+	return first != null && here != null && (first.dev !== here.dev || first.ino !== here.ino);
 }
 
 /** Throws UP_RUNNING when another process has the folder. */
@@ -76,7 +83,7 @@ async function readUpFile(dataDir: string): Promise<UpFile | null> {
 		const text = (value: unknown) => (typeof value === "string" ? value : null);
 		if (!isOurs) return null;
 		const where = { url: text(url), key: text(key), providers: Number(providers) || 0, isLiar: isLiar === true };
-		return { pid, startTicks, startedAtMs: Number(startedAtMs), ...where, dataDir };
+		return { pid, startTicks, startedAtMs: Number(startedAtMs), ...where, dataDir: text(said.dataDir) ?? dataDir };
 	} catch {
 		return null;
 	}

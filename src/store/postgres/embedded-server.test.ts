@@ -1,7 +1,7 @@
 // The embedded server: set up once however many start it, joined, brought back after a kill, ended by the
 // last.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
 	mkdirSync,
@@ -145,6 +145,27 @@ test("the port is kept over a restart, and another one is taken when it is not f
 	await once(squatter, "listening");
 	assert.notEqual((await start()).port, first.port);
 	squatter.close();
+});
+
+test("a folder that was copied while its server ran is refused, and never served by that one", async () => {
+	const running = await start();
+	const copies = mkdtempSync(join(tmpdir(), "assay-embedded-"));
+	const copy = (name: string): string => {
+		execFileSync("cp", ["-a", folder, join(copies, name)]);
+		return join(copies, name);
+	};
+	const torn = copy("torn");
+	const open = async (of: string) => await ensureEmbeddedServer({ folder: of, durable: false });
+	await assert.rejects(open(torn), { code: "POSTGRES_FAILED", message: /copied while its server was running/ });
+	// Its owner has nothing else.
+	rmSync(join(torn, "inode"));
+	assert.notEqual((await open(torn)).port, running.port);
+	await stopEmbeddedServer(torn);
+	await stopEmbeddedServer(folder);
+	const whole = copy("whole");
+	await open(whole);
+	await stopEmbeddedServer(whole);
+	rmSync(copies, { recursive: true });
 });
 
 test("files of another major version are refused, not touched", async () => {

@@ -21,7 +21,7 @@ import { mendPidFile, readRunningServer } from "./postgres-pid.ts";
 import { answers, makeRole, newPassword, roleAddress, type ServerAddress, SUPERUSER } from "./postgres-role.ts";
 
 export interface EmbeddedServerOptions {
-	/** The server's own folder; `data`, `server.log`, `port` and two passwords are inside. */
+	/** The server's own folder; `data`, `server.log`, `port`, `inode` and two passwords are inside. */
 	readonly folder: string;
 	/** Other programs than those that are found. */
 	readonly binaries?: string;
@@ -75,6 +75,7 @@ export async function ensureEmbeddedServer(o: EmbeddedServerOptions): Promise<Se
 				// Making a cluster is work, not silence: on a busy machine it alone may take a minute.
 				deadline = performance.now() + patienceMs;
 			}
+			await refuseTornCopy(o.folder, data);
 			await mendPidFile(data);
 			await start(o, binaries, account);
 		}
@@ -137,6 +138,7 @@ async function start(o: EmbeddedServerOptions, binaries: string, account: Accoun
 	const { folder, durable = true } = o;
 	const data = join(folder, "data");
 	await refuseOtherVersion(data, binaries);
+	await writeDurably(join(folder, "inode"), `${(await stat(data)).ino}\n`);
 	const port = await choosePort(join(folder, "port"));
 	const log = await open(join(folder, "server.log"), "a", 0o600);
 	const cluster = await open(data);
@@ -216,6 +218,20 @@ async function listening(port: number): Promise<number> {
 			const address = server.address();
 			server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
 		});
+	});
+}
+
+/**
+ * Files that were copied one after the other while a server wrote them may be of different moments, which
+ * PostgreSQL does not always notice. A copy of a server that had ended has no pid file; a snapshot of a whole
+ * disk has the same inode.
+ */
+async function refuseTornCopy(folder: string, data: string): Promise<void> {
+	const marker = join(folder, "inode");
+	const kept = await readFile(marker, "utf8").catch(() => null);
+	if (kept === null || !(await exists(join(data, "postmaster.pid"))) || Number(kept) === (await stat(data)).ino) return;
+	throw new AssayError("POSTGRES_FAILED", `${folder} was copied while its server was running: the copy may be torn`, {
+		hint: `Stop what runs from the first folder and copy it again, or use pg_dump. If this copy is all there is, remove ${marker}: PostgreSQL then recovers what it can.`,
 	});
 }
 

@@ -42,8 +42,8 @@ export async function mendPidFile(folder: string): Promise<void> {
 }
 
 /**
- * By its program and its user, so that a reused process id, or one that somebody wrote there, is not mistaken
- * for the server.
+ * By its program, its user and the folder it works in, so that a reused process id, one that somebody wrote
+ * there, or the server of the folder that this one was copied from is not mistaken for this folder's server.
  */
 async function isPostmaster(pid: number, folder: string): Promise<boolean> {
 	try {
@@ -57,7 +57,10 @@ async function isPostmaster(pid: number, folder: string): Promise<boolean> {
 		// A zombie (Z) has ended; nobody has collected it yet.
 		if (/\) Z /.test(state)) return false;
 		const program = line.split("\0")[0] ?? "";
-		return /(^|\/)(postgres|postmaster)$/.test(program);
+		if (!/(^|\/)(postgres|postmaster)$/.test(program)) return false;
+		// Root without CAP_SYS_PTRACE, as in a container, may not look.
+		const works = await stat(`/proc/${pid}/cwd`).catch(() => null);
+		return works === null || (works.dev === cluster.dev && works.ino === cluster.ino);
 	} catch {
 		return false;
 	}

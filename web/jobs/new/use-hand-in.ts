@@ -3,6 +3,7 @@
 // is handed in again.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JobQuote } from "../../../src/api/types.ts";
+import { AssayError } from "../../../src/protocol/assay-error.ts";
 import { bytesToHex } from "../../../src/protocol/bytes/bytes.ts";
 import type { JobMethod } from "../../../src/protocol/network/job.ts";
 import type { JobOffer } from "../../../src/protocol/network/job-offer.ts";
@@ -83,7 +84,8 @@ export function useHandIn(wish: Wish): HandIn {
 	const { customer, built, isResumed } = wish;
 	const [shown, setShown] = useState<Shown>(BEGIN);
 	const stop = useRef<AbortController | null>(null);
-	const isFunded = useRef(false);
+	/** "maybe": no answer came from whoever sends the transaction. */
+	const funded = useRef<"no" | "maybe" | "yes">("no");
 	const keeping = useRef(0);
 	const change = (next: Partial<Shown>) => setShown((before) => ({ ...before, ...next }));
 	const isReady = built.state === "ready" && customer !== null;
@@ -120,31 +122,42 @@ export function useHandIn(wish: Wish): HandIn {
 		keep("paused");
 		change({ state: "paused", trouble: null });
 	};
+	const handIn = async (offer: JobOffer) => {
+		change({ state: "submitting" });
+		const { id } = await customer!.client.submitJob({ body: { spec: specOf(wish), offer: offer as never } });
+		await keepJob(keptOf(wish, offer.id, "none"));
+		await forgetJob("draft");
+		goTo(`/jobs/${id}`);
+	};
+	const pay = async ({ escrow }: JobOffer) => {
+		if (escrow === null || funded.current === "yes") return;
+		const { chain } = await api.getChain();
+		const wallet = await openWallet(chain!, customer!.client);
+		await fundJob(wallet, escrow, chain!.contracts.token, (state) => change({ state }));
+		funded.current = "yes";
+	};
 	const accept = async () => {
 		const { quote } = shown;
 		if (quote === null || customer === null) return;
-		const { offer } = quote;
+		const offer = quote.offer as JobOffer;
 		change({ trouble: null });
 		try {
-			// Before any money moves: whatever fails from here on, this browser can make files of what comes back.
-			const kept = keptOf(wish, offer.id, "none");
-			const pending = { spec: specOf(wish), offer: offer as JobOffer };
+			// Before any money moves: whatever fails from here on, this browser can hand it in, take the money back,
+			// and make files of what comes back.
+			const pending = { spec: specOf(wish), offer };
 			// A reload now offers to hand this one in; the draft would ask for a price a second time.
-			if (await keepJob({ ...kept, pending })) await forgetJob("draft");
-			if (offer.escrow !== null && !isFunded.current) {
-				const { chain } = await api.getChain();
-				const wallet = await openWallet(chain!, customer.client);
-				await fundJob(wallet, offer.escrow, chain!.contracts.token, (state) => change({ state }));
-				isFunded.current = true;
+			if (await keepJob({ ...keptOf(wish, offer.id, "none"), pending })) await forgetJob("draft");
+			if (funded.current === "maybe") {
+				const error = await handIn(offer).catch((reason: unknown) => reason);
+				if (error === undefined) return;
+				if (!(error instanceof AssayError && error.code === "JOB_UNFUNDED")) throw error;
 			}
-			change({ state: "submitting" });
-			const { id } = await customer.client.submitJob({ body: { spec: specOf(wish), offer } });
-			await keepJob(kept);
-			await forgetJob("draft");
-			goTo(`/jobs/${id}`);
+			await pay(offer);
+			await handIn(offer);
 		} catch (error) {
+			if (error instanceof AssayError && error.code === "CHAIN_UNKNOWN") funded.current = "maybe";
 			// Without money in it there is nothing to hand in later: it is a draft again.
-			if (offer.escrow !== null && !isFunded.current) {
+			if (offer.escrow !== null && funded.current === "no") {
 				await forgetJob(offer.id);
 				await keepJob(keptOf(wish, "draft", "running"));
 			}
@@ -153,7 +166,7 @@ export function useHandIn(wish: Wish): HandIn {
 	};
 	const drop = async () => {
 		stop.current?.abort();
-		isFunded.current = false;
+		funded.current = "no";
 		// Before the form is back: whoever leaves the page then does not find the upload going on later.
 		await forgetJob("draft");
 		setShown(BEGIN);

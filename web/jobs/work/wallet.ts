@@ -6,6 +6,7 @@ import type { Chain } from "../../../src/api/types.ts";
 import { AssayError } from "../../../src/protocol/assay-error.ts";
 import { approveData, cancelData, escrowCost, fundData } from "../../../src/protocol/chain/job-escrow-calls.ts";
 import type { JobOffer } from "../../../src/protocol/network/job-offer.ts";
+import { isPassing } from "../../../src/protocol/passing.ts";
 
 interface Provider {
 	request(ask: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>;
@@ -21,6 +22,7 @@ export interface Wallet {
 	readonly account: `0x${string}`;
 	/** An account of this page: nobody is asked to confirm. */
 	readonly isTrial: boolean;
+	/** Throws CHAIN_REFUSED: it did not happen; CHAIN_UNKNOWN: it may have. */
 	readonly send: (to: string, data: string) => Promise<void>;
 }
 
@@ -38,6 +40,13 @@ function refused(error: unknown): AssayError {
 const failed = (hash: unknown): AssayError =>
 	new AssayError("CHAIN_REFUSED", `the transaction ${String(hash).slice(0, 66)} failed`, {
 		hint: "The account has too few tokens, or the offer has run out.",
+	});
+
+/** The transaction was handed over, and no answer came. */
+const unknown = (cause: AssayError): AssayError =>
+	new AssayError("CHAIN_UNKNOWN", `whether the transaction happened is not known: ${cause.message}`, {
+		hint: "Try again: the job is handed in if it was paid for, and paid for if it was not. It costs its price once.",
+		cause,
 	});
 
 /** Throws JOB_ACCOUNT, CHAIN_OTHER, CHAIN_REFUSED. */
@@ -64,7 +73,9 @@ async function openTrialAccount({ chainId }: Chain, client: Client): Promise<Wal
 				...{ type: "eip1559", chainId, nonce, gas: BigInt(gas), to: to as `0x${string}`, data: data as `0x${string}` },
 				...{ maxFeePerGas: BigInt(fees.maxFeePerGas), maxPriorityFeePerGas: BigInt(fees.maxPriorityFeePerGas) },
 			});
-			const { hash, isDone } = await client.sendTrialTransaction({ body: { raw } });
+			const { hash, isDone } = await client.sendTrialTransaction({ body: { raw } }).catch((error: unknown) => {
+				throw isPassing(error) ? unknown(error) : error;
+			});
 			if (!isDone) throw failed(hash);
 		},
 	};
@@ -93,7 +104,9 @@ async function connect(wallet: Provider, chain: Chain): Promise<Wallet> {
 		async send(to, data) {
 			const hash = await ask("eth_sendTransaction", [{ from: account, to, data }]);
 			for (;;) {
-				const receipt = (await ask("eth_getTransactionReceipt", [hash])) as { readonly status?: unknown } | null;
+				// It was sent: a node that is away for a moment says nothing about it.
+				const asked = ask("eth_getTransactionReceipt", [hash]).catch(() => null);
+				const receipt = (await asked) as { readonly status?: unknown } | null;
 				if (receipt !== null) {
 					if (Number(receipt.status) === 1) return;
 					throw failed(hash);
