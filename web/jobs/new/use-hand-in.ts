@@ -142,8 +142,8 @@ export function useHandIn(wish: Wish): HandIn {
 		const offer = quote.offer as JobOffer;
 		change({ trouble: null });
 		try {
-			// Before any money moves: whatever fails from here on, this browser can hand it in, take the money back,
-			// and make files of what comes back.
+			// Before any money moves: whatever fails from here on, this browser can hand it in, take the money
+			// back, and make files of what comes back.
 			const pending = { spec: specOf(wish), offer };
 			// A reload now offers to hand this one in; the draft would ask for a price a second time.
 			if (await keepJob({ ...keptOf(wish, offer.id, "none"), pending })) await forgetJob("draft");
