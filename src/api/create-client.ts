@@ -47,10 +47,10 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 		await (options.sleepMs ?? sleep)(ms, signal);
 		signal?.throwIfAborted();
 	};
-	const send = createRequestSender(options, async () => {
-		const { audience } = (await callJson("health", {}, {})) as { audience: string };
-		return audience;
-	});
+	const send = createRequestSender(
+		options,
+		async () => (await callJson("health", {}, {})) as { audience: string; nowMs: number },
+	);
 
 	/** Of a refusal that passes. */
 	const mostTries = (error: AssayError, isRead: boolean): number =>

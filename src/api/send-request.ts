@@ -41,13 +41,24 @@ export interface AnyInput {
 /** One try: the response, or AssayError. */
 export type SendRequest = (route: Route, input: AnyInput, call: CallOptions) => Promise<Response>;
 
-/** `askAudience` asks the server for its key, when no audience was pinned. */
-export function createRequestSender(options: RequestOptions, askAudience: () => Promise<string>): SendRequest {
+/**
+ * ATTACK: whoever answers in a server's place could have requests signed for a later time, to hand them on
+ * then. So a server's clock is only believed within a day, and only after it refused a request for its time.
+ */
+const MAX_SKEW_MS = 24 * 3_600_000;
+
+/** `askServer`: its key, for when no audience was pinned, and its time. */
+export function createRequestSender(
+	options: RequestOptions,
+	askServer: () => Promise<{ readonly audience: string; readonly nowMs: number }>,
+): SendRequest {
 	const base = options.baseUrl.replace(/\/+$/, "");
 	const fetching = options.fetch ?? globalThis.fetch.bind(globalThis);
 	const { nowMs = Date.now, timeoutMs = 30_000 } = options;
 	const randomBytes = options.randomBytes ?? ((size) => globalThis.crypto.getRandomValues(new Uint8Array(size)));
 	let audience: Promise<string> | null = options.audience === undefined ? null : Promise.resolve(options.audience);
+	/** How far the server's clock is ahead of this one, where one of them is wrong. */
+	let aheadMs = 0;
 
 	async function credentials(
 		{ method, role, mostBytes }: Route,
@@ -57,7 +68,7 @@ export function createRequestSender(options: RequestOptions, askAudience: () => 
 	): Promise<object> {
 		if (options.signer === undefined || role === "public")
 			return options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
-		audience ??= askAudience();
+		audience ??= askServer().then((said) => said.audience);
 		const named = await audience.catch((error) => {
 			audience = null;
 			throw error;
@@ -65,14 +76,22 @@ export function createRequestSender(options: RequestOptions, askAudience: () => 
 		// Loaded by the first who signs: a page that only reads needs no hashes.
 		const { blobNameOf, signRequest } = await import("./request-signature.ts");
 		const nonce = bytesToHex(randomBytes(16));
-		const parts = { audience: named, method, path, body, timeMs: nowMs(), nonce };
+		const parts = { audience: named, method, path, body, timeMs: Math.round(nowMs() + aheadMs), nonce };
 		return signRequest(
 			mostBytes === undefined ? parts : { ...parts, blobName: blobName ?? blobNameOf(body) },
 			options.signer,
 		);
 	}
 
-	return async (route, input, call) => {
+	/** False: what it says is no reason to try again. */
+	async function setClock(): Promise<boolean> {
+		const before = aheadMs;
+		const found = (await askServer()).nowMs - nowMs();
+		if (Math.abs(found) <= MAX_SKEW_MS) aheadMs = found;
+		return aheadMs !== before;
+	}
+
+	const sendOnce: SendRequest = async (route, input, call) => {
 		const path = pathOf(route, input);
 		const isBytes = route.mostBytes !== undefined;
 		const body = isBytes ? (input.body as Uint8Array<ArrayBuffer>) : jsonOf(input.body);
@@ -91,6 +110,11 @@ export function createRequestSender(options: RequestOptions, askAudience: () => 
 		if (!response.ok) throw await errorOf(response);
 		return response;
 	};
+	return (route, input, call) =>
+		sendOnce(route, input, call).catch(async (error: unknown) => {
+			if (!(error instanceof AssayError) || error.code !== "REQUEST_STALE" || !(await setClock())) throw error;
+			return sendOnce(route, input, call);
+		});
 }
 
 const jsonOf = (value: unknown): Uint8Array<ArrayBuffer> | undefined =>

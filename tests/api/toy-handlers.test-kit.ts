@@ -278,10 +278,10 @@ export const toyHandlers: Handlers = {
 	getPartOffer: () => ({
 		...{ id: toyJob.id, part: 0, attempt: 1, audit: null, spec: toySpec, terms: toyTerms, escrow: null },
 		...{ assignment: null, first: 0, count: 4, start: EVIDENCE, begin: null, previous: null, perWindow: 1 },
-		...{ beatMs: 15_000, untilMs: NOW_MS },
+		...{ beatMs: 15_000, untilMs: NOW_MS, nowMs: NOW_MS },
 	}),
-	acceptPart: () => ({ state: "running", untilMs: 1 }),
-	declinePart: () => ({ state: "open", untilMs: 1 }),
+	acceptPart: () => ({ state: "running", untilMs: 1, nowMs: 1 }),
+	declinePart: () => ({ state: "open", untilMs: 1, nowMs: 1 }),
 	beatPart: () => ({ go: true }),
 	claimPart: () => ({ claim: EVIDENCE, stored: null, state: "claimed", untilMs: 1 }),
 	answerAudit: () => ({ stored: true }),

@@ -72,6 +72,8 @@ interface Told {
 	readonly signer: number;
 	readonly chain: { readonly url: string; readonly contracts: Contracts["addresses"]; readonly key: Hex } | null;
 	readonly engineArgs?: readonly string[];
+	/** How far its clock is off. */
+	readonly clockAheadMs?: number;
 	/** More for its environment. */
 	readonly env?: Readonly<Record<string, string>>;
 }
@@ -157,14 +159,14 @@ export async function openRealProvider(o: RealProviderOptions): Promise<Provider
 }
 
 if (process.argv[1] === import.meta.filename) {
-	const { url, dataFolder, signer, chain, engineArgs = [] } = JSON.parse(process.argv[2]!) as Told;
+	const { url, dataFolder, signer, chain, engineArgs = [], clockAheadMs = 0 } = JSON.parse(process.argv[2]!) as Told;
 	let isDoomed = false;
 	process.on("message", (word) => {
 		isDoomed = word === DIE_AT_WORK;
 		process.send!(word);
 	});
 	const provider = await openRealProvider({
-		...{ url, dataFolder, signer: signerOf(signer) },
+		...{ url, dataFolder, signer: signerOf(signer), nowMs: () => Date.now() + clockAheadMs },
 		engine: { command: (await findEngine(hostPlatform())).path, args: engineArgs },
 		chain: chain && {
 			account: accountOf(chain.key),

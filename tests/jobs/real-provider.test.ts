@@ -25,6 +25,8 @@ import { endow } from "./toy-worker.test-kit.ts";
 const scratch = mkdtempSync(join(tmpdir(), "assay-real-provider-"));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 const UNIT = 10n ** 18n;
+/** Of the second host and of the third: nobody is refused, or loses anything, by a wrong clock. */
+const CLOCKS_AHEAD_MS = [0, 3_600_000, -3_600_000];
 
 // Without one in the deep tier: src/provider/jobs/host-jobs.test.ts has it against a desk of its own.
 for (const hasChain of isDeep ? [false, true] : [true])
@@ -41,7 +43,7 @@ for (const hasChain of isDeep ? [false, true] : [true])
 			if (chain !== null && isNew) await endow(chain.contracts, chain.treasurer, account(n), 0n, 1000n * UNIT);
 			const provider = await startRealProvider({
 				...{ url: validator.url, signer: 200 + n, dataFolder: join(scratch, `${hasChain ? "chain" : "none"}-${n}`) },
-				...{ env: host.env, engineArgs: ["--toy-tsm", host.tsm] },
+				...{ env: host.env, engineArgs: ["--toy-tsm", host.tsm], clockAheadMs: CLOCKS_AHEAD_MS[n - 1] ?? 0 },
 				chain: chain && { url: validator.chain!.url, contracts: chain.contracts.addresses, key: keyOf(n) },
 			});
 			running[n - 1] = provider;

@@ -272,6 +272,7 @@ export const partOffer = z.object({
 	perWindow: integer(1),
 	beatMs: note(integer(1), "A sign of life is wanted at least so often"),
 	untilMs: note(atMs, "Assigned: to accept. Running: to claim. Of an audit: to answer"),
+	nowMs: note(atMs, "The validator's clock, by which untilMs is meant"),
 });
 export const acceptBody = z.strictObject({ attempt });
 export const declineBody = z.strictObject({ attempt, why: text(200) });
@@ -287,7 +288,11 @@ export const beatBody = z.strictObject({
 	previews: z.array(tensorBlob).check(z.maxLength(8)),
 });
 export const beatReply = z.object({ go: note(z.boolean(), "False: stop, it is somebody else's") });
-export const partReply = z.object({ state: partState, untilMs: count });
+export const partReply = z.object({
+	state: partState,
+	untilMs: count,
+	nowMs: note(atMs, "The validator's clock, by which untilMs is meant"),
+});
 export const claimBody = z.strictObject({
 	attempt,
 	segmentRoot: hex32("Segment root"),

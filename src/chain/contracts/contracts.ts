@@ -159,6 +159,13 @@ export const read = readIn({ blockTag: "latest" });
 /** In this block. */
 export const readAt = (blockNumber: bigint): Read => readIn({ blockNumber });
 
+/** In the newest block that is deep enough to stay. */
+export async function lastingRead({ client: { viem, confirmations } }: Pick<Contracts, "client">): Promise<Read> {
+	if (confirmations <= 1) return read;
+	const block = (await viem.getBlockNumber()) - BigInt(confirmations) + 1n;
+	return readAt(block > 0n ? block : 0n);
+}
+
 /**
  * In the pending block: for views that depend on the clock, as the newest block may be minutes old. A node
  * that is behind has another pending block: nothing is concluded from it that is not looked at again.

@@ -66,12 +66,7 @@ export function blobsOf({ spec, begin }: PartOffer): BlobName[] {
 }
 
 /** Before anything is fetched. Throws JOB_DECLINED. */
-export function checkOffer(
-	offer: PartOffer,
-	asked: AskedPart,
-	limits: JobLimits,
-	{ nowMs, chain }: { readonly nowMs: number; readonly chain: OwnChain | null },
-): void {
+export function checkOffer(offer: PartOffer, asked: AskedPart, limits: JobLimits, chain: OwnChain | null): void {
 	const { spec, terms } = offer;
 	const isAsked =
 		offer.id === asked.job &&
@@ -91,14 +86,14 @@ export function checkOffer(
 	must((offer.begin === null) === (offer.first === 0), "a part begins with zeros or with a state, as it is the first");
 	const { name, count: method } = terms.method;
 	must(name === spec.method.name && method === spec.method.count, "terms and spec name other methods");
-	checkChain(offer, chain, nowMs);
-	checkLimits(offer, limits, nowMs);
+	checkChain(offer, chain);
+	checkLimits(offer, limits);
 }
 
 /** What the owner allows, whoever asks. */
-function checkLimits(offer: PartOffer, limits: JobLimits, nowMs: number): void {
+function checkLimits(offer: PartOffer, limits: JobLimits): void {
 	const { spec, terms } = offer;
-	must(nowMs < offer.untilMs, "the time to take it is over");
+	must(offer.nowMs < offer.untilMs, "the time to take it is over");
 	must(
 		limits.methods.includes(terms.method.name),
 		`this provider takes no jobs that are checked by ${terms.method.name}`,
@@ -122,11 +117,7 @@ function checkLimits(offer: PartOffer, limits: JobLimits, nowMs: number): void {
 }
 
 /** The terms that were funded are those of the record, and the job is named by them. */
-function checkChain(
-	{ id, part, audit, spec, terms, escrow, assignment }: PartOffer,
-	chain: OwnChain | null,
-	nowMs: number,
-) {
+function checkChain({ id, part, audit, spec, terms, escrow, assignment, nowMs }: PartOffer, chain: OwnChain | null) {
 	must(
 		(escrow === null) === (chain === null),
 		chain === null ? "this provider has no chain" : "nothing is paid on chain",

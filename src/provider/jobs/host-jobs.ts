@@ -19,7 +19,7 @@ import { PartAnswers } from "./answer-part.ts";
 import { blobsOf, checkOffer, declined, type JobLimits } from "./check-offer.ts";
 import { PartClearer } from "./cleared-part.ts";
 import type { JobChain } from "./job-chain.ts";
-import type { AskedPart, JobDesk, PartOffer } from "./job-desk.ts";
+import { type AskedPart, type JobDesk, ownTime, type PartOffer } from "./job-desk.ts";
 import type { StartJobEngine } from "./job-engine.ts";
 import { askedOf, entryName, PartBook, type PartEntry } from "./part-book.ts";
 import { type PartMeans, PartWork } from "./work-part.ts";
@@ -215,12 +215,12 @@ class Jobs {
 		const offer = await this.offerOf(desk, asked);
 		let entry: PartEntry;
 		try {
-			checkOffer(offer, asked, limits, { nowMs: nowMs(), chain });
+			checkOffer(offer, asked, limits, chain);
 			const needed = blobsOf(offer).reduce((sum, { size }) => sum + size, 0);
 			const held = await this.book.bytes();
 			if (held + needed > limits.diskBytes)
 				throw declined(`${held} bytes of ${limits.diskBytes} are in use, and it needs ${needed}`);
-			const { untilMs } = offer;
+			const untilMs = ownTime(offer, nowMs());
 			entry = await this.book.write(asked, {
 				...{ url, validatorKey, state: "assigning", untilMs, atMs: nowMs(), claim: null, offer },
 			});
@@ -237,12 +237,12 @@ class Jobs {
 
 	/** With its assignment, which is signed once nobody else has the part on the chain any more. */
 	private async offerOf(desk: JobDesk, asked: AskedPart): Promise<PartOffer> {
-		const { after, nowMs } = this.options;
+		const { after } = this.options;
 		for (;;) {
 			const offer = await desk.offer(asked, AbortSignal.timeout(OFFER_WITHIN_MS));
 			const isWhole =
 				this.options.chain === null || offer.escrow === null || offer.audit !== null || offer.assignment !== null;
-			if (isWhole || nowMs() > offer.untilMs) return offer;
+			if (isWhole || offer.nowMs > offer.untilMs) return offer;
 			if (!(await sleep(ASSIGNED_MS, this.stopping.signal, after))) throw declined("this provider is being stopped");
 		}
 	}
@@ -372,10 +372,12 @@ class Jobs {
 		const { chain, nowMs } = this.options;
 		const isPast = nowMs() > atMs + offer.terms.windowMs + MARGIN_MS;
 		if (chain === null || offer.escrow === null) return isPast ? "its window is over" : null;
-		const found = await chain.part(offer.id, offer.part);
+		// Nothing of a claim is thrown away for a block that may be taken back: who cannot answer loses its bond.
+		const found = await chain.part(offer.id, offer.part, true);
 		if (found.state === "settled" || found.state === "refunded") return found.state;
 		if (offer.audit !== null) return isPast ? "its window is over" : null;
-		return found.attempt === offer.assignment?.attempt && found.state === "claimed" ? null : "it fell";
+		const own = offer.assignment?.attempt ?? 0;
+		return found.attempt > own || (found.attempt === own && found.state === "open") ? "it fell" : null;
 	}
 
 	async stop(): Promise<void> {

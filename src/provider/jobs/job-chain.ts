@@ -52,7 +52,8 @@ export interface JobChain extends OwnChain {
 	freeBondMicros(): Promise<number>;
 	/** How long an answer on chain with a segment's trace may take. */
 	traceMs(): Promise<number>;
-	part(job: string, part: number): Promise<ChainPart>;
+	/** `isLasting`: as it is deep enough to stay. */
+	part(job: string, part: number, isLasting?: boolean): Promise<ChainPart>;
 	/**
 	 * False: another claim stands for the part before, so that a claim which begins at `start` would not be
 	 * taken.

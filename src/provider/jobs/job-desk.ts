@@ -8,7 +8,7 @@ import { provenDevice } from "../../market/jobs/proven-device.ts";
 import type { BlobName } from "../../protocol/network/job-spec.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
 
-export type { ClaimReply, PartOffer };
+export type { ClaimReply, PartOffer, PartReply };
 export type Beat = Omit<PartBeat, "attempt">;
 export type ClaimedPart = Omit<PartClaim, "attempt">;
 
@@ -51,6 +51,10 @@ export interface DeskOptions {
 	readonly nowMs: () => number;
 	readonly randomBytes: (size: number) => Uint8Array;
 }
+
+/** A validator's time by this host's clock: one of the two may be wrong. */
+export const ownTime = ({ untilMs, nowMs }: Pick<PartReply, "untilMs" | "nowMs">, ownMs: number): number =>
+	ownMs + untilMs - nowMs;
 
 /** ws://host/agent → http://host */
 const apiUrlOf = (agentUrl: string): string => agentUrl.replace(/^ws/, "http").replace(/\/agent$/, "");

@@ -1,5 +1,5 @@
 // A provider's acts on chain for jobs, over the contracts of its network and with its own key.
-import { type Contracts, read } from "../../chain/contracts/contracts.ts";
+import { type Contracts, lastingRead, read } from "../../chain/contracts/contracts.ts";
 import {
 	answerQuestionsCall,
 	bookOf,
@@ -40,7 +40,8 @@ export async function openJobChain(
 	const { client, addresses } = contracts;
 	const own = account.address.toLowerCase();
 	const numberOf = (job: string) => BigInt(`0x${job}`);
-	const part = (job: string, number: number) => readJobPart(contracts, numberOf(job), number);
+	const part: JobChain["part"] = async (job, number, isLasting = false) =>
+		readJobPart(contracts, numberOf(job), number, isLasting ? await lastingRead(contracts) : read);
 	const idOf: JobChain["idOf"] = (terms) => jobIdOf(jobTermsFromText(terms)).toString(16).padStart(64, "0");
 	const sittingOf = (job: string, number: number, attempt: number): Sitting => ({
 		...{ job: numberOf(job), part: number, attempt, provider: account.address },

@@ -87,13 +87,13 @@ export class ToyDesk implements JobDesk {
 		return this.change({
 			...{ id: asked.job, part: asked.part, attempt: asked.attempt, audit: asked.audit, spec, terms, escrow: null },
 			...{ assignment: null, first, count: Math.min(each, terms.segments - first), start: bytesToHex(start), begin },
-			...{ previous: null, perWindow: 2, beatMs: 40, untilMs: this.nowMs() + 60_000 },
+			...{ previous: null, perWindow: 2, beatMs: 40, untilMs: this.nowMs() + 60_000, nowMs: this.nowMs() },
 		});
 	}
 
 	async accept(asked: AskedPart) {
 		this.hear("accept", asked);
-		return { state: "running" as const, untilMs: this.nowMs() + this.terms.workMs };
+		return { state: "running" as const, untilMs: this.nowMs() + this.terms.workMs, nowMs: this.nowMs() };
 	}
 
 	async decline(asked: AskedPart, why: string): Promise<void> {

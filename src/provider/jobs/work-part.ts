@@ -22,7 +22,7 @@ import { declined, type JobLimits, mustTraceInTime } from "./check-offer.ts";
 import { handInAudit, handInClaim } from "./claim-part.ts";
 import { fetchPart } from "./fetch-part.ts";
 import type { JobChain } from "./job-chain.ts";
-import type { AskedPart, JobDesk, PartOffer } from "./job-desk.ts";
+import { type AskedPart, type JobDesk, ownTime, type PartOffer, type PartReply } from "./job-desk.ts";
 import type { JobEngine, StartJobEngine } from "./job-engine.ts";
 import { askedOf, type EntryState, type PartBook, type PartEntry, type PartPage } from "./part-book.ts";
 import { type FetchTensor, type KeptRoots, type RunEnd, runPart } from "./run-part.ts";
@@ -265,7 +265,7 @@ export class PartWork {
 			if (!isRight) throw declined("it would begin elsewhere than the part before ended, as the chain has it");
 			await chain.assign(offer.escrow.terms, offer.assignment);
 		}
-		const { untilMs } = await this.accepted();
+		const untilMs = ownTime(await this.accepted(), this.means.nowMs());
 		await this.become("running", { untilMs });
 		tell(asked, "running", "");
 	}
@@ -316,7 +316,7 @@ export class PartWork {
 	}
 
 	/** With a bond locked, a validator that cannot be reached for a moment is asked again. */
-	private async accepted(): Promise<{ readonly untilMs: number }> {
+	private async accepted(): Promise<PartReply> {
 		for (;;) {
 			try {
 				return await this.desk.accept(this.asked);

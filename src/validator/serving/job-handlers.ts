@@ -64,7 +64,7 @@ export function jobHandlers(context: JobContext) {
 		{ attempt }: { readonly attempt: number },
 		caller: Caller,
 	): calls.PartWord => ({ job: id, part, attempt, provider: providerOf(caller) });
-	const reply = ({ state, untilMs }: JobPart) => ({ state, untilMs });
+	const reply = ({ state, untilMs }: JobPart) => ({ state, untilMs, nowMs: context.env.nowMs() });
 
 	return {
 		async listJobHosts({ query: { cursor = "", limit } }) {

@@ -1,7 +1,7 @@
 // The job market's side of the chain: what the escrow says of a job, what this validator signs, what it
 // sends. The chain is asked, nobody's word is taken; what is sent is journalled, and looked up on chain
 // before it is sent again. docs/chain.md §11.
-import { type Contracts, callOf, read, readAt, readEvents } from "../../../chain/contracts/contracts.ts";
+import { type Contracts, callOf, lastingRead, read, readEvents } from "../../../chain/contracts/contracts.ts";
 import {
 	type AttemptOf,
 	type JobPart as ChainPart,
@@ -163,11 +163,7 @@ function lastingSide(contracts: Contracts) {
 	const { viem, confirmations } = contracts.client;
 	const deepest = async () => (await viem.getBlockNumber()) - BigInt(confirmations) + 1n;
 	return {
-		/** Reads in the newest block that is deep enough to stay. */
-		async lasting() {
-			const block = await deepest();
-			return confirmations <= 1 ? read : readAt(block > 0n ? block : 0n);
-		},
+		lasting: () => lastingRead(contracts),
 		/** The event that ended a provider's claim; null: none is known. A provider has a part once. */
 		async ending(id: bigint, number: number, provider: Hex) {
 			const block = await deepest();

@@ -74,6 +74,7 @@ export async function partOffer(context: JobContext, job: Job, number: number, a
 	const common = {
 		...{ id: job.id, part: number, attempt: part.attempt, audit, spec, terms: offer.terms, escrow: offer.escrow },
 		...{ perWindow: offer.perWindow, beatMs: context.config.params.jobBeatMs },
+		nowMs: context.env.nowMs(),
 	};
 	if (audit === null)
 		return {
