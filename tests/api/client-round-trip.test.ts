@@ -49,6 +49,26 @@ test("defaults and types arrive as the schema says", async () => {
 	assert.deepEqual({ ...(api.calls.at(-1)!.call.params as object) }, { number: 12 });
 });
 
+test("a client whose clock is wrong signs by the server's, within a day", async () => {
+	const job = { params: { id: "0".repeat(64) } };
+	for (const [aheadMs, code] of [
+		[3_600_000, null],
+		[-23 * 3_600_000, null],
+		[25 * 3_600_000, "REQUEST_STALE"],
+	] as const) {
+		const client = createApiClient({ baseUrl: api.url, signer: signerOf("customer"), nowMs: () => NOW_MS + aheadMs });
+		const before = api.calls.length;
+		const said = await client.getJob(job).then(
+			() => null,
+			(error: AssayError) => error.code,
+		);
+		assert.equal(said, code, `${aheadMs} ms`);
+		if (code === null) await client.getJob(job);
+		// The handler was reached each time, and the time was asked for once.
+		assert.equal(api.calls.length - before, code === null ? 2 : 0);
+	}
+});
+
 test("pages follow one another until the last", async () => {
 	const names = (await collect(admin.rows("listProviders"))).map((row) => row.name);
 	assert.deepEqual(names, ["one", "two"]);
