@@ -7,11 +7,15 @@ import type { ChainActor } from "./provider-chain.ts";
 import { GAS, requireFunds } from "./require-funds.ts";
 
 /** Throws CHAIN_FUNDS or CHAIN_REFUSED. */
-export async function addJobDeposit(actor: ChainActor, amount: bigint): Promise<JobDeposit> {
+export async function addJobDeposit(
+	actor: ChainActor,
+	amount: bigint,
+	send?: Parameters<typeof sendApproved>[3],
+): Promise<JobDeposit> {
 	const { contracts, account } = actor;
 	await requireFunds(actor, { tokens: amount, gas: GAS.stake });
 	const call = callOf(contracts, "jobEscrow", "deposit", amount);
-	await sendApproved(contracts, account, { spender: "jobEscrow", amount, call });
+	await sendApproved(contracts, account, { spender: "jobEscrow", amount, call }, send);
 	return readJobDeposit(contracts, account.address);
 }
 

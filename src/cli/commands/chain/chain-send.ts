@@ -3,17 +3,15 @@
 
 import { callOf, read } from "../../../chain/contracts/contracts.ts";
 import { readAccount, readAccountFor } from "../../../chain/contracts/registry.ts";
-import { sendCall, sendKept } from "../../../chain/sending/send-call.ts";
-import type { Call } from "../../../chain/sending/sign.ts";
+import { sendCall } from "../../../chain/sending/send-call.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { treasurerOf } from "../../../validator/settlement/home.ts";
 import { withChain } from "../../chain/chain-connection.ts";
 import { readKeyOption } from "../../chain/chain-key.ts";
 import type { ChainActor } from "../../chain/provider-chain.ts";
 import { GAS, requireFunds, requireGas } from "../../chain/require-funds.ts";
-import { sentBook } from "../../chain/sent-book.ts";
+import { keptSender } from "../../chain/sent-book.ts";
 import type { CliIo } from "../../command.ts";
-import { alone } from "../../jobs/job-account.ts";
 import { usageError } from "../../options.ts";
 import { printResult } from "../../print/print-result.ts";
 import { formatTokens, parseTokens } from "../../print/tokens.ts";
@@ -34,12 +32,7 @@ export async function send(values: ChainCommandValues, io: CliIo, to: string, am
 		const actor: ChainActor = { contracts, account, url };
 		await requireFunds(actor, { tokens, gas: GAS.small });
 		const address = to.toLowerCase() as `0x${string}`;
-		const pay = (call: Call) =>
-			alone(account, io, (folder) =>
-				sendKept(client, account, call, sentBook(folder), (hash) =>
-					io.err.write(`an earlier command signed the same, as ${hash}: going on with that one\n`),
-				),
-			);
+		const pay = keptSender(client, account, io);
 		if (coins > 0n) {
 			if ((await client.viem.getBalance({ address: account.address })) <= coins)
 				throw new AssayError(

@@ -7,6 +7,7 @@ import { chainOptions, providerOptions } from "../../chain/chain-options.ts";
 import { addJobDeposit } from "../../chain/job-deposit.ts";
 import { type ChainActor, withProviderChain } from "../../chain/provider-chain.ts";
 import { GAS, requireGas } from "../../chain/require-funds.ts";
+import { keptSender } from "../../chain/sent-book.ts";
 import { command } from "../../command.ts";
 import { account, flag, text, usageError } from "../../options.ts";
 import { printResult } from "../../print/print-result.ts";
@@ -38,7 +39,7 @@ a deposit back; after the delay, --collect pays it out, with everything that job
 			const { contracts, account: own } = actor;
 			if (values.collect) await sendOwn(actor, callOf(contracts, "jobEscrow", "collect", toOf(values.to, own.address)));
 			else if (values.withdraw) await sendOwn(actor, callOf(contracts, "jobEscrow", "withdrawDeposit", amount!));
-			else if (amount !== null) await addJobDeposit(actor, amount);
+			else if (amount !== null) await addJobDeposit(actor, amount, keptSender(contracts.client, own, io));
 			const { free, locked, leaving, readyAt } = await readJobDeposit(contracts, own.address);
 			const owed = await read(contracts, "jobEscrow", "owedTo", own.address);
 			const when = leaving > 0n ? `, can be collected from ${new Date(1000 * Number(readyAt)).toISOString()}` : "";

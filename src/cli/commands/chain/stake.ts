@@ -19,7 +19,8 @@ import { withChain } from "../../chain/chain-connection.ts";
 import { chainOptions, providerOptions } from "../../chain/chain-options.ts";
 import { type ChainActor, withProviderChain } from "../../chain/provider-chain.ts";
 import { GAS, requireFunds, requireGas } from "../../chain/require-funds.ts";
-import { command } from "../../command.ts";
+import { keptSender } from "../../chain/sent-book.ts";
+import { type CliIo, command } from "../../command.ts";
 import { flag, text, usageError } from "../../options.ts";
 import { printResult } from "../../print/print-result.ts";
 import { formatTokens, parseTokens } from "../../print/tokens.ts";
@@ -56,7 +57,11 @@ that the chain can prove: docs/slashing.md.`,
 				const { address } = owned.account;
 				// Before anything is signed in its name.
 				if (owned.signer !== owned.account) await writeOwner(folder, owned.contracts.addresses, address);
-				const stake = await addStake(owned, { role: "provider", key: async () => key, endpoint: "", amount, payout });
+				const stake = await addStake(
+					owned,
+					{ role: "provider", key: async () => key, endpoint: "", amount, payout },
+					io,
+				);
 				if (!values.json) io.out.write(`provider ${key.key}\naccount  ${address}\n`);
 				io.err.write("  rewards go to this account from the provider's next probe on\n");
 				return tell(address, stake, { provider: key.key });
@@ -68,7 +73,7 @@ that the chain can prove: docs/slashing.md.`,
 			if (role === ROLES.none && !/^https?:\/\//.test(endpoint))
 				throw usageError("the first stake needs --endpoint, where others fetch this validator's reports");
 			const key = () => loadSigner(join(dataDir, "validator.key"), realEnvironment().randomBytes);
-			const stake = await addStake(owned, { role: "validator", key, endpoint, amount, payout });
+			const stake = await addStake(owned, { role: "validator", key, endpoint, amount, payout }, io);
 			return tell(owned.account.address, stake, {});
 		});
 	},
@@ -84,12 +89,13 @@ interface Stake {
 }
 
 /**
- * Registers with the first stake, adds to it later. The stake afterwards. Throws CHAIN_FUNDS or
- * CHAIN_REFUSED.
+ * Registers with the first stake, adds to it later. The stake afterwards. With `io` it is a command, which
+ * may be typed again. Throws CHAIN_FUNDS or CHAIN_REFUSED.
  */
 export async function addStake(
 	actor: ChainActor & { readonly signer?: ChainAccount },
 	{ role, key, endpoint, amount, payout }: Stake,
+	io?: CliIo,
 ): Promise<bigint> {
 	const { contracts, account } = actor;
 	const { addresses } = contracts;
@@ -101,7 +107,8 @@ export async function addStake(
 		});
 	if (isNew) await requireMinimum(actor, role, amount);
 	await requireFunds(actor, { tokens: amount, gas: isNew ? GAS.register : GAS.stake });
-	const take = (call: Call) => sendApproved(contracts, account, { spender: "registry", amount, call });
+	const send = io && keptSender(contracts.client, account, io);
+	const take = (call: Call) => sendApproved(contracts, account, { spender: "registry", amount, call }, send);
 	if (isNew) {
 		const vouching = await key();
 		const keyNumber = Date.now();
