@@ -1,6 +1,6 @@
 // The provider that owners run, in tests of the job market: its real agent, book, desk and chain, and the
 // real engine on this machine's CPU.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -60,6 +60,8 @@ export interface RealProvider {
 	dieAtWork(): Promise<void>;
 	/** Takes that back. */
 	liveOn(): Promise<void>;
+	/** The largest file that it may write from now on, as on a disk that is full; null: any. */
+	limitFiles(bytes: number | null): void;
 	/** When its process is gone. */
 	readonly ended: Promise<unknown>;
 	close(): Promise<void>;
@@ -102,6 +104,9 @@ export async function startRealProvider(told: Told): Promise<RealProvider> {
 			return events.flatMap((event) => (event.kind === "job" ? [event] : []));
 		},
 		ended,
+		limitFiles(bytes) {
+			execFileSync("prlimit", [`--pid=${child.pid}`, `--fsize=${bytes ?? "unlimited"}:unlimited`]);
+		},
 		dieAtWork: () => tell(DIE_AT_WORK),
 		liveOn: () => tell(LIVE_ON),
 		async close() {

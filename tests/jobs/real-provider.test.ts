@@ -130,6 +130,21 @@ for (const hasChain of isDeep ? [false, true] : [true])
 			assert.ok(part.audits.some(({ first }) => first > 0));
 		});
 
+		test("a full disk is waited for: what is run meanwhile is run in the end, and paid", async () => {
+			const wish = { method: { name: "redundant", count: 2 }, segments: 3000, salt: "8d".repeat(32) } as const;
+			const { id } = await submit(stage, wish);
+			await eventually(async () =>
+				running.some(({ news }) => news.some((one) => one.job === id && one.state === "running")),
+			);
+			for (const one of running) one.limitFiles(3000);
+			await eventually(async () =>
+				running.some(({ events }) => events.some((one) => one.kind === "trouble" && one.code === "FILE_UNWRITABLE")),
+			);
+			for (const one of running) one.limitFiles(null);
+			const [part] = (await jobOver(stage.customer, id)).record.parts;
+			assert.deepEqual([part!.state, part!.attempt], ["paid", 1]);
+		});
+
 		test("killed while it works, and started again, the same provider ends what it began", async () => {
 			for (const one of running) await one.dieAtWork();
 			const { id } = await submit(stage, {

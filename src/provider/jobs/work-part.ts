@@ -123,7 +123,10 @@ export class PartWork {
 		tell(this.asked, isDeclined ? "declined" : "lost", why);
 	}
 
-	/** Fetch, check, lock, run: until all segments are run. Engines that die are started again. */
+	/**
+	 * Fetch, check, lock, run: until all segments are run. Engines that die are started again; a disk that is
+	 * full is waited for.
+	 */
 	private async work(signal: AbortSignal, shutdown: AbortSignal): Promise<void> {
 		const { nowMs } = this.means;
 		const isNew = this.page.state === "assigning";
@@ -136,16 +139,20 @@ export class PartWork {
 			letGo = await this.holdEngine(isNew ? this.page.untilMs : Number.POSITIVE_INFINITY, signal);
 			for (let starts = 1; ; starts++) {
 				try {
-					if (await this.runOnce(folder, signal)) break;
+					if (await this.runOnce(folder, signal)) {
+						await this.become("done");
+						break;
+					}
 					signal.throwIfAborted();
 				} catch (error) {
 					const isOver = signal.aborted || shutdown.aborted || this.page.state === "assigning";
-					if (isOver || starts === MOST_STARTS || !isEngineGone(error)) throw error;
+					const isFull = error instanceof AssayError && error.code === "FILE_UNWRITABLE";
+					const mayGoOn = isFull ? nowMs() < this.page.untilMs : starts < MOST_STARTS && isEngineGone(error);
+					if (isOver || !mayGoOn) throw error;
 					this.means.onTrouble(error);
 					await sleep(RETRY_MS, signal, this.means.after);
 				}
 			}
-			await this.become("done");
 		} finally {
 			letGo();
 			await folder.close();
