@@ -118,6 +118,19 @@ test("who has closed is connected no more: whoever leaves next sees that nobody 
 	}
 });
 
+test("a server that somebody asked to end, and that waits for its clients, is ended and started again", async () => {
+	const { port, user, password } = await start();
+	const client = new pg.Client({ host: "127.0.0.1", port, user, password, database: "postgres" });
+	client.on("error", () => {});
+	await client.connect();
+	const { pid } = (await readRunningServer(data))!;
+	process.kill(pid, "SIGTERM");
+	while ((await readRunningServer(data))?.status !== "stopping") await sleep(10);
+	await start();
+	assert.notEqual((await readRunningServer(data))?.pid, pid);
+	await client.end().catch(() => {});
+});
+
 test("a process id in a stale file that belongs to something else does not keep it from starting", async () => {
 	await start();
 	const lines = readFileSync(join(data, "postmaster.pid"), "utf8").split("\n");

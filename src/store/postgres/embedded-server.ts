@@ -61,6 +61,8 @@ export async function ensureEmbeddedServer(o: EmbeddedServerOptions): Promise<Se
 	let binaries: string | null = null;
 	for (let attempt = 0; ; attempt++) {
 		const running = await readRunningServer(data);
+		// Asked to end by somebody's SIGTERM it waits for its clients, who are ours, and takes no new ones.
+		if (running?.status === "stopping") interrupt(running.pid);
 		if (running && running.port > 0) {
 			const address = await roleAddress(o.folder, running.port);
 			const answer = await answers(address);
@@ -91,15 +93,20 @@ export async function stopEmbeddedServer(folder: string): Promise<void> {
 	const data = join(folder, "data");
 	const running = await readRunningServer(data);
 	if (!running) return;
-	try {
-		process.kill(running.pid, "SIGINT");
-	} catch {
-		return; // It ended in between.
-	}
+	interrupt(running.pid);
 	const deadline = performance.now() + DEADLINE_MS;
 	while ((await readRunningServer(data))?.pid === running.pid) {
 		if (performance.now() > deadline) throw await failed(folder, "the embedded PostgreSQL server does not end");
 		await sleep(20);
+	}
+}
+
+/** Cuts its clients off and ends at once; everything committed is kept. */
+function interrupt(pid: number): void {
+	try {
+		process.kill(pid, "SIGINT");
+	} catch {
+		// It ended in between.
 	}
 }
 
