@@ -67,14 +67,20 @@ export function startJobWatch(
 	let isKeeper = false;
 	let listedMs = 0;
 	/**
-	 * Whether this process keeps the jobs; the store renews what it holds, and a lost one is seen at the next
-	 * look.
+	 * Whether this process keeps the jobs: with both leases, or with neither. Of two processes that had one each
+	 * nobody would keep them. The store renews what it holds, and a lost one is seen at the next look.
 	 */
-	const mayKeep = async (): Promise<boolean> =>
-		(await store.leases.acquire(LEASE)) && (chainLease === null || (await store.leases.acquire(chainLease)));
+	const mayKeep = async (): Promise<boolean> => {
+		if (chainLease === null || (await store.leases.acquire(chainLease))) return store.leases.acquire(LEASE);
+		if (isKeeper) await store.leases.release(LEASE);
+		return false;
+	};
 
 	// Another process keeps them while this one hangs.
-	const loop = watchdog.watch(LEASE, undefined, () => void store.leases.release(LEASE).catch(onError));
+	const giveUp = () => {
+		for (const lease of [LEASE, chainLease]) if (lease !== null) void store.leases.release(lease).catch(onError);
+	};
+	const loop = watchdog.watch(LEASE, undefined, giveUp);
 	const watching = repeat({ everyMs: WATCH_EVERY_MS, after: env.after, onError, turns: loop }, async () => {
 		const nowMs = env.nowMs();
 		if (nowMs - listedMs >= LIST_EVERY_MS) {
