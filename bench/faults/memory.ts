@@ -28,6 +28,10 @@ const working = customer();
 const mib: number[] = [];
 while (Date.now() < untilMs) {
 	await sleep(Math.min(MINUTE, Math.max(0, untilMs - Date.now())));
+	// The hosts are proven by hand, for less than an hour: fault-network.ts.
+	await network.sql.query(
+		"UPDATE leases SET expires_at = clock_timestamp() + interval '50 minutes' WHERE expires_at > clock_timestamp() + interval '5 minutes'",
+	);
 	mib.push(Math.round((await network.places[0]!.usage()).rssBytes / 2 ** 20));
 	console.error(`minute ${mib.length}: ${mib.at(-1)} MiB, ${handedIn} jobs handed in, ${refused} refused`);
 }
