@@ -157,7 +157,7 @@ const readIn =
 export const read = readIn({ blockTag: "latest" });
 
 /** In this block. */
-export const readAt = (blockNumber: bigint): Read => readIn({ blockNumber });
+const readAt = (blockNumber: bigint): Read => readIn({ blockNumber });
 
 /** In the newest block that is deep enough to stay. */
 export async function lastingRead({ client: { viem, confirmations } }: Pick<Contracts, "client">): Promise<Read> {
