@@ -67,8 +67,8 @@ export function startJobWatch(
 	let isKeeper = false;
 	let listedMs = 0;
 	/**
-	 * Whether this process keeps the jobs: with both leases, or with neither. Of two processes that had one each
-	 * nobody would keep them. The store renews what it holds, and a lost one is seen at the next look.
+	 * Whether this process keeps the jobs: with both leases, or with neither. Of two processes that had one
+	 * each nobody would keep them. The store renews what it holds, and a lost one is seen at the next look.
 	 */
 	const mayKeep = async (): Promise<boolean> => {
 		if (chainLease === null || (await store.leases.acquire(chainLease))) return store.leases.acquire(LEASE);
