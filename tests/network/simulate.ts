@@ -28,14 +28,14 @@ export interface KindReport {
 	readonly unproven: number;
 	readonly proven: number;
 	readonly waiting: number;
-	/** `status CODE` of every counted probe of this kind, and how often. */
+	/** `status CODE` of every counted probe of this kind, and how often; of a valid one the code is NO_MEMORY. */
 	readonly outcomes: Readonly<Record<string, number>>;
 }
 
 export interface SimulationReport {
 	readonly providers: number;
 	readonly kinds: readonly KindReport[];
-	/** Cheaters that were proven valid, at any time. */
+	/** Cheaters of which everything was proven, at any time. */
 	readonly missed: readonly string[];
 	/** Honest ones for whom a failure was counted, or who were never proven. */
 	readonly wronged: readonly string[];
@@ -53,13 +53,17 @@ export interface SimulationReport {
 	readonly ok: boolean;
 }
 
+/** What a valid verdict says where no memory of a card counts. */
+export const NO_MEMORY = "MEMORY_SLOW";
+
 /**
  * Failures that were counted in the row (`failures`), or were before a later success: an invalid probe that
  * the schedule did not forgive.
  */
 const STANDS = `SELECT p.id, p.failures, p.probed_by IS NULL AND p.last_probe_at_ms IS NOT NULL
 	AND p.next_probe_at_ms > p.last_probe_at_ms + 1800000 AS settled,
-	(SELECT json_agg(coalesce(r.verdict || coalesce(' ' || r.code, ''), r.state) ORDER BY r.started_at_ms) FROM probes r WHERE r.provider_id = p.id) AS outcomes
+	(SELECT json_agg(coalesce(r.verdict || coalesce(' ' || r.code,
+		CASE WHEN r.findings @> '[{"code":"${NO_MEMORY}"}]' THEN ' ${NO_MEMORY}' END, ''), r.state) ORDER BY r.started_at_ms) FROM probes r WHERE r.provider_id = p.id) AS outcomes
 	FROM providers p`;
 
 export interface Stand {
@@ -115,7 +119,9 @@ export function reportOf(
 	const judged = [...byId].map(([id, kind]) => {
 		const stand = rows.get(id);
 		const outcomes = stand?.outcomes ?? [];
-		const isProven = outcomes.includes("valid");
+		// A machine that stands still while a product is made makes a late stream look only slow: it accuses nobody
+		// then, and a cheater has gained nothing, since its memory does not count.
+		const isProven = outcomes.some((one) => one === "valid" || (kind.isHonest && one === `valid ${NO_MEMORY}`));
 		const isAccused = (stand?.failures ?? 0) > 0;
 		const isForgiven = !isAccused && outcomes.some((outcome) => outcome.startsWith("invalid"));
 		return { id, kind, outcomes, isProven, isAccused, isForgiven, isSettled: stand?.settled ?? false };

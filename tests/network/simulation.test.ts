@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CHEATS } from "../toy/cheats.ts";
-import { reportOf, simulate } from "./simulate.ts";
+import { NO_MEMORY, reportOf, simulate } from "./simulate.ts";
 import { CHEAT_KINDS, HONEST_KINDS, kindNamed, spreadKinds } from "./simulated-kinds.ts";
 import { kindsById } from "./toy-network.ts";
 
@@ -51,24 +51,31 @@ test("every cheater is caught, no honest provider is accused", async (t) => {
 		// Who hangs up after the draw is proven nothing, and counts as failed all the same.
 		const isInconclusive = Object.keys(outcomes).every(
 			(outcome) =>
-				(outcome.startsWith("inconclusive") && outcome !== "inconclusive OPENING_CUT") || NO_VERDICT.has(outcome),
+				(outcome.startsWith("inconclusive") && outcome !== "inconclusive OPENING_CUT") ||
+				outcome === `valid ${NO_MEMORY}` ||
+				NO_VERDICT.has(outcome),
 		);
 		assert.equal(unproven === 1, isInconclusive, `${kind}: ${JSON.stringify(outcomes)}`);
 	}
 });
 
 test("the twin: a cheater that passed, an honest one that was accused or never proven, one without a verdict", () => {
-	const kinds = [kindNamed("not-fused"), ...Array.from({ length: 4 }, () => kindNamed("honest"))];
+	const kinds = [
+		...["not-fused", "fetched-late"].map(kindNamed),
+		...Array.from({ length: 5 }, () => kindNamed("honest")),
+	];
 	const byId = kindsById(kinds);
 	const outcomes = [
 		["valid"],
+		[`valid ${NO_MEMORY}`],
+		[`valid ${NO_MEMORY}`],
 		["invalid STREAM_LATE", "valid"],
 		["valid", "invalid ELEMENT_WRONG"],
 		["inconclusive CHALLENGE_SILENT"],
 	];
-	const stands = [...byId.keys()].slice(0, 4).map((id, i) => ({
+	const stands = [...byId.keys()].slice(0, 6).map((id, i) => ({
 		id,
-		failures: i === 2 ? 1 : 0,
+		failures: i === 4 ? 1 : 0,
 		settled: true,
 		outcomes: outcomes[i]!,
 	}));
