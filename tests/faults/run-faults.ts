@@ -17,11 +17,14 @@ interface RunOptions {
 	/** Ends it, and whatever it started. */
 	readonly signal?: AbortSignal;
 }
-/** From the end of the faults to the end of the last job: longer than any time of a job lasts. */
-const MAX_CALM_MS = 120_000;
+/**
+ * From the end of the faults to the end of the last job: far longer than all times of a job together, also
+ * where each of its hosts is lost once on a machine that stands still at times. It only ends what hangs.
+ */
+const MAX_CALM_MS = 600_000;
 
 /** Hosts dial in again, and are found to be there, within some seconds. */
-const CALM_TRIES = 15;
+const CALM_TRIES = 60;
 /** What a command said last, without a stack. */
 const lastOf = (said: string) =>
 	said
