@@ -49,6 +49,10 @@ const SENDER = accountOf(`0x${"5e".repeat(32)}`);
 const HOSTS = 4;
 const PROBED = 2;
 const LEASE_MS = 5000;
+/** As a service manager does with a process that ended by itself. */
+const START_AGAIN_MS = 1000;
+/** Far more than the faults of a run need: it only ends what never starts. */
+const MAX_STARTS = 120;
 const randomBytes = (size: number) => crypto.getRandomValues(new Uint8Array(size));
 /** All of it is over within the run, also where somebody loses a part. */
 const PARAMS = {
@@ -107,20 +111,39 @@ async function openPlace(o: {
 		const child = startChild("./validator-process.ts", { env: { CLOCK_FILE: clock }, preload: SHIFTED_CLOCK });
 		const settings = { ...o.settings, listen: { port }, databaseUrl: o.databaseUrl(database.port) };
 		const told: StartValidator = { settings, plan: "small", ...(o.log && { log: o.log }) };
-		const started = child.ask("start", told);
-		// Killed before it was ready: whoever waits for the next one waits for that.
-		started.catch(() => {});
-		return { child, started };
+		const begun = { child, started: child.ask("start", told) };
+		// It refuses to start while its node is of another chain, and says so. Whatever runs it starts it again.
+		begun.started.catch(async () => {
+			await sleep(START_AGAIN_MS);
+			if (now !== begun || isDown) return;
+			child.kill("SIGKILL");
+			now = start();
+		});
+		return begun;
 	};
+	/** Killed on purpose, and not started again yet. */
+	let isDown = false;
 	let now = start();
 	const place = {
 		...{ api, database, shiftClock, url: `http://127.0.0.1:${api.port}` },
-		ready: () => now.started,
+		async ready(): Promise<void> {
+			for (let left = MAX_STARTS; ; left--) {
+				try {
+					await now.started;
+					return;
+				} catch (error) {
+					if (left === 0) throw error;
+					await sleep(START_AGAIN_MS);
+				}
+			}
+		},
 		usage: () => now.child.ask<Usage>("usage"),
 		async kill(restartMs: number): Promise<void> {
+			isDown = true;
 			now.child.kill("SIGKILL");
 			await now.child.ended;
 			await sleep(restartMs);
+			isDown = false;
 			now = start();
 		},
 		async freeze(ms: number): Promise<void> {
@@ -133,6 +156,7 @@ async function openPlace(o: {
 		limitFiles: (bytes: string) =>
 			execFileSync("prlimit", ["--pid", String(now.child.pid), `--fsize=${bytes}:`], { stdio: "ignore" }),
 		async close(): Promise<void> {
+			isDown = true;
 			now.child.kill("SIGKILL");
 			await now.child.ended;
 			await api.close();
