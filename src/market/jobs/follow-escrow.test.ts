@@ -2,7 +2,7 @@
 // is news, that an older answer is none, and that a deadline is the chain's own.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type EscrowKnown, type EscrowPart, escrowNews, mustTell } from "./follow-escrow.ts";
+import { clockOffMs, type EscrowKnown, type EscrowPart, escrowNews, mustTell } from "./follow-escrow.ts";
 
 const TERMS = { workMs: 60_000, windowMs: 100_000, checkedMs: 10_000 };
 const FOUND = ["untouched", "open", "assigned", "claimed", "settled", "refunded"] as const;
@@ -13,8 +13,8 @@ type State = Parameters<typeof escrowNews>[0]["state"];
 /** The record is at its second attempt. */
 const news = (state: State, found: EscrowPart, more: Partial<EscrowKnown> & { readonly isChecked?: boolean } = {}) => {
 	const { isChecked = false, ...known } = more;
-	const all = { holder: 2, isCancelled: false, isFallen: false, ...known };
-	return escrowNews({ state, isChecked, attempt: 2 }, TERMS, found, all);
+	const all = { holder: 2, isCancelled: false, isFallen: false, offMs: 0, ...known };
+	return escrowNews({ state, isChecked, attempt: 2, untilMs: 500_999 + all.offMs }, TERMS, found, all);
 };
 const kinds = (state: State, more: Partial<EscrowKnown> = {}) =>
 	FOUND.map((found) => news(state, on(found), more)?.kind ?? "-").join(" ");
@@ -90,4 +90,30 @@ test("the escrow is told of an open part: that it is nobody's after its time, th
 	for (const state of ["assigned", "claimed"] as const) assert.equal(tell(on(state), 0, true), "expire");
 	for (const state of ["untouched", "open", "settled", "refunded"] as const)
 		assert.equal(tell(on(state), 1e9, true), null);
+});
+
+test("the chain's deadlines are told by the validator's clock, however wrong that is", () => {
+	assert.equal(clockOffMs(1_000_000, 1000), 0, "no two clocks are the same");
+	assert.equal(clockOffMs(1_000_000, 970), 0, "the newest block is seconds old");
+	const offMs = clockOffMs(4_600_999, 1000);
+	assert.equal(offMs, 3_600_000);
+	assert.equal(clockOffMs(1_000_999, 4600), -offMs);
+	for (const off of [offMs, -offMs]) {
+		const at = (state: State, found: EscrowPart) => news(state, found, { offMs: off });
+		assert.deepEqual(at("assigned", on("assigned")), { kind: "accepted", atMs: 500_999 + off - TERMS.workMs });
+		assert.deepEqual(at("running", on("claimed")), { kind: "claimed", atMs: 500_999 + off - TERMS.windowMs });
+		const checked = on("claimed", { isChecked: true });
+		assert.deepEqual(at("claimed", checked), { kind: "checked", atMs: 500_999 + off - TERMS.checkedMs });
+		assert.equal(at("running", on("assigned")), null, "the record has it");
+		assert.equal(at("claimed", on("claimed")), null);
+		// The validator was started with another clock since.
+		const known = { holder: 2, isCancelled: false, isFallen: false, offMs: off };
+		for (const [state, found] of [
+			["running", "assigned"],
+			["claimed", "claimed"],
+		] as const) {
+			const part = { state, isChecked: false, attempt: 2, untilMs: 500_999 };
+			assert.deepEqual(escrowNews(part, TERMS, on(found), known), { kind: "moved", untilMs: 500_999 + off });
+		}
+	}
 });

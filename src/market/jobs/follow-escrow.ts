@@ -22,6 +22,8 @@ export interface EscrowKnown {
 	readonly isCancelled: boolean;
 	/** What it was built on fell: anybody may have the escrow open it. */
 	readonly isFallen: boolean;
+	/** How far the validator's clock is ahead of the chain's (clockOffMs). */
+	readonly offMs: number;
 }
 
 export type EscrowNews =
@@ -37,19 +39,39 @@ export type EscrowNews =
 	| { readonly kind: "recovered"; readonly holder: number | null; readonly isPaid: boolean }
 	/** It was never given back. */
 	| { readonly kind: "unrefunded" }
+	/** The chain's deadline is another moment of the validator's clock than the record has it. */
+	| { readonly kind: "moved"; readonly untilMs: number }
 	/** Older than what the record knows. */
 	| { readonly kind: "behind" };
 
 /** The last millisecond of a second: what may happen by then may happen in all of it. */
 export const endMs = (seconds: number): number => 1000 * seconds + 999;
 
-type Recorded = Pick<JobPart, "state" | "isChecked" | "attempt">;
+/** The newest block is some seconds old, and no two clocks are the same: by less they do not differ. */
+const SAME_CLOCK_MS = 60_000;
+
+/**
+ * How far the validator's clock is ahead of the chain's; negative: behind. The chain's deadlines are held
+ * against the validator's clock. One that is an hour wrong would call an honest host late that has just begun.
+ */
+export function clockOffMs(nowMs: number, chainS: number): number {
+	const offMs = nowMs - endMs(chainS);
+	return Math.abs(offMs) < SAME_CLOCK_MS ? 0 : offMs;
+}
+
+/** Null: the record has the chain's deadline. */
+function movedNews({ untilMs }: Pick<JobPart, "untilMs">, { untilS }: EscrowPart, offMs: number): EscrowNews | null {
+	const chainMs = endMs(untilS) + offMs;
+	return Math.abs(chainMs - untilMs) < SAME_CLOCK_MS ? null : { kind: "moved", untilMs: chainMs };
+}
+
+type Recorded = Pick<JobPart, "state" | "isChecked" | "attempt" | "untilMs">;
 type Times = Pick<JobTerms, "workMs" | "windowMs" | "checkedMs">;
 const BEHIND = { kind: "behind" } as const;
 
 /** Null: the record is up to date. */
 export function escrowNews(part: Recorded, terms: Times, found: EscrowPart, known: EscrowKnown): EscrowNews | null {
-	const { holder } = known;
+	const { holder, offMs } = known;
 	const isHeld = part.state === "assigned" || part.state === "running" || part.state === "claimed";
 	const isTheirs = isHeld && holder === part.attempt;
 	switch (found.state) {
@@ -63,7 +85,9 @@ export function escrowNews(part: Recorded, terms: Times, found: EscrowPart, know
 		case "claimed":
 			return claimedNews(part, terms, found, known, isTheirs);
 		case "assigned":
-			if (part.state === "assigned" && isTheirs) return { kind: "accepted", atMs: endMs(found.untilS) - terms.workMs };
+			if (part.state === "assigned" && isTheirs)
+				return { kind: "accepted", atMs: endMs(found.untilS) + offMs - terms.workMs };
+			if (part.state === "running" && isTheirs) return movedNews(part, found, offMs);
 			break;
 		case "open":
 			if (part.state === "claimed" && isTheirs) return { kind: "fell" };
@@ -84,17 +108,18 @@ function claimedNews(
 	part: Recorded,
 	terms: Times,
 	found: EscrowPart,
-	{ holder, isFallen }: EscrowKnown,
+	{ holder, isFallen, offMs }: EscrowKnown,
 	isTheirs: boolean,
 ): EscrowNews | null {
 	if (part.state === "paid") return null;
 	if (part.state === "claimed") {
 		if (!isTheirs) return holder === null ? { kind: "fell" } : BEHIND;
 		const isNew = found.isChecked && !part.isChecked;
-		return isNew ? { kind: "checked", atMs: endMs(found.untilS) - terms.checkedMs } : null;
+		if (isNew) return { kind: "checked", atMs: endMs(found.untilS) + offMs - terms.checkedMs };
+		return movedNews(part, found, offMs);
 	}
 	if (part.state === "running")
-		return isTheirs ? { kind: "claimed", atMs: endMs(found.untilS) - terms.windowMs } : BEHIND;
+		return isTheirs ? { kind: "claimed", atMs: endMs(found.untilS) + offMs - terms.windowMs } : BEHIND;
 	if (holder === null || isFallen) return part.state === "refunded" ? { kind: "unrefunded" } : null;
 	return { kind: "recovered", holder, isPaid: false };
 }

@@ -327,6 +327,13 @@ export function recover(job: JobRecord, number: number, { holder, isPaid, ...fou
 	});
 }
 
+/** The chain's deadline is another moment of the validator's clock by now. */
+export function moveDeadline(job: JobRecord, number: number, untilMs: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "move", "running", "claimed");
+	return withPart(job, { ...part, untilMs });
+}
+
 /** It was taken for refunded, and is not. */
 export function unrefund(job: JobRecord, number: number): JobRecord {
 	const part = job.parts[number]!;

@@ -235,6 +235,12 @@ export function unrefunded(job: JobRecord, at: number): Transition {
 	return { record: rules.unrefund(job, at), events: [tell(job.parts[at]!, "reopened", { why: "not refunded" })] };
 }
 
+/** Nothing happened that anybody must hear of. */
+export const moved = (job: JobRecord, at: number, untilMs: number): Transition => ({
+	record: rules.moveDeadline(job, at, untilMs),
+	events: [],
+});
+
 /**
  * Found false, or silent, where no chain has convicted it: the claim stands and is never checked. A fraud
  * file that anybody can judge counts as a conviction of its provider, silence as a lost part.

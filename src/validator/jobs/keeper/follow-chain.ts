@@ -13,7 +13,7 @@ import { provenNews } from "../proofs/proven-news.ts";
 import { type ChainPart, lasts, lookAtPart, type PartLook } from "../record/look-at-part.ts";
 import { payForConviction } from "./audit-pay.ts";
 import { releaseClaim } from "./claim-at-hand.ts";
-import { type DrawSource, drawnAccount, knownDraw } from "./draw-part.ts";
+import { drawnAccount, knownDraw } from "./draw-part.ts";
 import { type ChainJob, type JobChain, restOf } from "./job-chain.ts";
 import { changeJob, type Job, type JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
@@ -25,7 +25,7 @@ export async function storedClaims({ store }: JobContext, job: string, part: Job
 	return rows.filter((row) => row.part === part.part && row.attempt === part.attempt);
 }
 
-type Found = Pick<PartLook, "found" | "holder"> & { readonly isPaid: boolean };
+type Found = Pick<PartLook, "found" | "holder" | "offMs"> & { readonly isPaid: boolean };
 
 /** How the chain has a part that the record had given up, or never knew of. */
 async function recovery(
@@ -33,7 +33,7 @@ async function recovery(
 	chain: JobChain,
 	job: Job,
 	part: JobPart,
-	{ found, holder, isPaid }: Found,
+	{ found, holder, offMs, isPaid }: Found,
 ): Promise<Recovery> {
 	const { store, hosts, env } = context;
 	const [id, at] = [BigInt(`0x${job.id}`), part.part];
@@ -49,7 +49,7 @@ async function recovery(
 	return {
 		...{ holder, isPaid, isAlone: found.isAlone, isChecked: found.isChecked },
 		...{ provider: known?.provider ?? null, claim: row?.hash ?? null, claimedAtMs },
-		...{ untilMs: endMs(found.untilS), assignedAtMs: draw?.atMs ?? claimedAtMs },
+		...{ untilMs: endMs(found.untilS) + offMs, assignedAtMs: draw?.atMs ?? claimedAtMs },
 		isDisputed: frauds.some((one) => one.part === at && one.attempt === holder),
 	};
 }
@@ -63,25 +63,28 @@ async function newsOf(
 	look: PartLook,
 ): Promise<Transition | "behind" | null> {
 	const { record, offer } = job;
-	const { news, found, holder } = look;
+	const { news, found } = look;
 	const nowMs = context.env.nowMs();
 	const at = part.part;
 	const isProven = methodOf(offer.terms.method).driver === "proofs";
 	const recovered = async (isPaid: boolean) =>
-		transitions.recovered(record, at, await recovery(context, chain, job, part, { found, holder, isPaid }));
+		transitions.recovered(record, at, await recovery(context, chain, job, part, { ...look, isPaid }));
 	switch (news?.kind) {
 		case undefined:
 			return null;
 		case "behind":
 			return "behind";
 		case "accepted":
-			return transitions.accepted(record, at, news.atMs);
+			// The chain took it in time, and the two clocks are never quite the same: it is in time here too.
+			return transitions.accepted(record, at, Math.min(news.atMs, part.untilMs));
 		case "claimed": {
 			const kept = await chain.commitment(BigInt(`0x${job.id}`), at, found.attempt);
 			const rows = await storedClaims(context, job.id, part);
 			const row = rows.find(({ hash, body }) => claimCommitment(hash, (body as unknown as ClaimBody).last) === kept);
 			// What is not one that we stored has no signature of ours: another validator's, or of before a restore.
-			return row === undefined ? recovered(false) : transitions.claimed(record, at, row.hash, news.atMs);
+			return row === undefined
+				? recovered(false)
+				: transitions.claimed(record, at, row.hash, Math.min(news.atMs, part.untilMs));
 		}
 		case "checked":
 			return transitions.checked(record, at, Math.min(news.atMs, part.untilMs));
@@ -106,6 +109,8 @@ async function newsOf(
 			return (await lasts(chain, job, part, news)) ? transitions.refunded(record, at, nowMs, "customer") : null;
 		case "unrefunded":
 			return transitions.unrefunded(record, at);
+		case "moved":
+			return transitions.moved(record, at, news.untilMs);
 	}
 }
 
@@ -133,7 +138,7 @@ export async function followChain(
 		if (part.state === "paid" || (part.state === "refunded" && !isWhole)) continue;
 		const isUntouched = part.part >= whole.touched;
 		if (isUntouched && part.part < whole.end && part.state === "open") continue;
-		const look = await lookAtPart(context, chain, job, part, whole);
+		const look = await lookAtPart(context, chain, job, part, whole, context.env.nowMs());
 		const news = await newsOf(context, chain, job, part, look);
 		if (news === "behind") {
 			late.push(part.part);
@@ -194,9 +199,16 @@ async function openUnclaimed(chain: JobChain, { id, offer }: Job, { part, state 
  * Whether the escrow would let somebody be assigned the open part now; it is told first that whoever had it
  * has it no more, and pays a claim that nobody here knows.
  */
-export async function isFreeOnChain(context: DrawSource, chain: JobChain, job: Job, part: JobPart): Promise<boolean> {
+export async function isFreeOnChain(context: JobContext, chain: JobChain, job: Job, part: JobPart): Promise<boolean> {
 	const id = BigInt(`0x${job.id}`);
-	const { found, isFallen, isCancelled } = await lookAtPart(context, chain, job, part, await chain.job(id));
+	const { found, isFallen, isCancelled } = await lookAtPart(
+		context,
+		chain,
+		job,
+		part,
+		await chain.job(id),
+		context.env.nowMs(),
+	);
 	// Given back, and not deep enough yet: the record has it open until then.
 	if (isCancelled) return false;
 	if (found.state === "untouched" || found.state === "open") return true;
@@ -208,7 +220,7 @@ export async function isFreeOnChain(context: DrawSource, chain: JobChain, job: J
 }
 
 /** The customer's again, once nobody may be assigned. The record follows the chain at the next look. */
-export async function refundOnChain(context: DrawSource, chain: JobChain, whole: Job, part: JobPart): Promise<void> {
+export async function refundOnChain(context: JobContext, chain: JobChain, whole: Job, part: JobPart): Promise<void> {
 	const [job, terms] = [BigInt(`0x${whole.id}`), escrowTermsOf(whole.offer)!];
 	if ((await chain.nowS()) <= Number(terms.startBy)) return;
 	const found = await chain.part(job, part.part);

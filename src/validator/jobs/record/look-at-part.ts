@@ -1,6 +1,6 @@
 // One part as its record has it, held against the escrow: what is news, and whether the news can be taken
 // back. Reads only.
-import { type EscrowKnown, type EscrowNews, escrowNews } from "../../../market/jobs/follow-escrow.ts";
+import { clockOffMs, type EscrowKnown, type EscrowNews, escrowNews } from "../../../market/jobs/follow-escrow.ts";
 import { holdersOf } from "../../../market/jobs/job-rules.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";
 import { type DrawSource, knownDraw } from "../keeper/draw-part.ts";
@@ -41,11 +41,14 @@ export async function lookAtPart(
 	job: Job,
 	part: JobPart,
 	whole: ChainJob,
+	nowMs: number,
 ): Promise<PartLook> {
 	const found = await chain.part(BigInt(`0x${job.id}`), part.part);
+	const hasDeadline = found.state === "assigned" || found.state === "claimed";
 	const known: EscrowKnown = {
 		holder: await holderOf(source, job, part, found.provider),
 		isCancelled: part.part >= whole.end,
+		offMs: hasDeadline ? clockOffMs(nowMs, await chain.nowS()) : 0,
 		// Only what the record does not have is asked about.
 		isFallen: (part.state === "open" || part.state === "refunded") && (await isFallen(chain, job, part.part, found)),
 	};
