@@ -4,7 +4,7 @@
 import type { Dispute } from "../../src/api/types.ts";
 import { shortAmount } from "../chain/chain-format.ts";
 import { formatCount, formatLeft } from "../parts/format.ts";
-import { Badge, Empty, Id, Panel, Table, Time } from "../parts/small.tsx";
+import { Badge, Empty, IdCell, Panel, Table, Time } from "../parts/small.tsx";
 import { useNow } from "../shell/api.ts";
 import { type AskedPlace, chainPlace, placeText, relayedPlace } from "./dispute-way.ts";
 
@@ -106,9 +106,7 @@ export function GamesPanel({ chain }: { chain: OnChain }) {
 					<tbody>
 						{games.map((game) => (
 							<tr key={game.accuser}>
-								<td>
-									<Id id={game.accuser} />
-								</td>
+								<IdCell id={game.accuser} />
 								<td>
 									<Clock game={game} skewS={skewS} isOver={conviction !== null} />
 								</td>

@@ -3,7 +3,7 @@
 import type { Job, JobDraws, JobHostView } from "../../src/api/types.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { formatCount, formatFigure } from "../parts/format.ts";
-import { Badge, Empty, Id, Panel, Table, Time, type Tone } from "../parts/small.tsx";
+import { Badge, Empty, Id, IdCell, Panel, Table, Time, type Tone } from "../parts/small.tsx";
 import { AttestedOf } from "../proofs/attested.tsx";
 import type { LiveJob } from "./job-events.ts";
 
@@ -125,9 +125,7 @@ export function DrawsPanel({ draws }: { draws: JobDraws }) {
 								</td>
 								<td>{ROLES[one.role] ?? "–"}</td>
 								<td class="num">{formatCount(one.list.length)}</td>
-								<td>
-									<Id id={one.listHash} />
-								</td>
+								<IdCell id={one.listHash} />
 								<td>{one.block === null ? "–" : <Id id={one.block} />}</td>
 								<td>
 									{one.drawn[0] === undefined ? "–" : <Id id={one.drawn[0]} href={`/providers/${one.drawn[0]}`} />}

@@ -4,7 +4,7 @@ import type { FraudOfJob, JobMarket, ProbeSummary } from "../../src/api/types.ts
 import { isCheat } from "../../src/protocol/cheat-codes.ts";
 import { formatUnits } from "../disputes/dispute-words.tsx";
 import { CURRENCY, formatCount, formatMoney } from "../parts/format.ts";
-import { Badge, Empty, Id, Panel, Table, Time } from "../parts/small.tsx";
+import { Badge, Empty, IdCell, Panel, Table, Time } from "../parts/small.tsx";
 
 export function ProvidersTable({ providers }: { providers: JobMarket["providers"] }) {
 	const head = [
@@ -26,9 +26,7 @@ export function ProvidersTable({ providers }: { providers: JobMarket["providers"
 					<tbody>
 						{providers.map((one) => (
 							<tr key={one.provider}>
-								<td>
-									<Id id={one.provider} href={`/providers/${one.provider}`} label="provider" />
-								</td>
+								<IdCell id={one.provider} href={`/providers/${one.provider}`} label="provider" />
 								<td class="num">{formatMoney(one.valueMicros)}</td>
 								<td class="num">{formatCount(one.paid)}</td>
 								<td class="num">{formatCount(one.checked)}</td>
@@ -85,9 +83,7 @@ export function WatchersTable({ watchers }: { watchers: JobMarket["watchers"] })
 					<tbody>
 						{watchers.map(({ account, convictions, earned }) => (
 							<tr key={account}>
-								<td>
-									<Id id={account} />
-								</td>
+								<IdCell id={account} />
 								<td class="num">{formatCount(convictions)}</td>
 								<td class="num">{formatUnits(earned)}</td>
 							</tr>
@@ -125,9 +121,7 @@ export function CaughtTable({ frauds, probes }: { frauds: readonly FraudOfJob[];
 					<tbody>
 						{rows.slice(0, 50).map(({ key, who, what, code, link, atMs }) => (
 							<tr key={key}>
-								<td>
-									<Id id={who} href={`/providers/${who}`} label="provider" />
-								</td>
+								<IdCell id={who} href={`/providers/${who}`} label="provider" />
 								<td>
 									{what} {code === "" ? null : <code>{code}</code>}
 								</td>

@@ -5,7 +5,7 @@ import { formatPercent, wholeSpan } from "../../src/protocol/format-number.ts";
 import { chainPlace, placeText } from "../disputes/dispute-way.ts";
 import { formatCount, formatLeft, formatMoney } from "../parts/format.ts";
 import { useParams } from "../parts/network-params.ts";
-import { Badge, Id, Panel, Pending, Table, Tile, Time, type Tone } from "../parts/small.tsx";
+import { Badge, IdCell, Panel, Pending, Table, Tile, Time, type Tone } from "../parts/small.tsx";
 import { api, useLoaded, useNow, useReloadOn } from "../shell/api.ts";
 
 const TONES: Readonly<Record<ProviderWork["rows"][number]["outcome"], Tone>> = {
@@ -80,12 +80,8 @@ function Claims({ claims }: { claims: ProviderWork["claims"] }) {
 			<tbody>
 				{claims.map(({ hash, job, part, state, atMs }) => (
 					<tr key={hash}>
-						<td>
-							<Id id={hash} href={`/disputes/${hash}`} label="claim" />
-						</td>
-						<td>
-							<Id id={job} href={`/jobs/${job}`} label="job" />
-						</td>
+						<IdCell id={hash} href={`/disputes/${hash}`} label="claim" />
+						<IdCell id={job} href={`/jobs/${job}`} label="job" />
 						<td class="num">{part + 1}</td>
 						<td>
 							<Badge tone={state === "checked" ? "valid" : "running"}>{state}</Badge>
@@ -110,12 +106,8 @@ function Questions({ questions, skewMs }: { questions: ProviderWork["questions"]
 					return (
 						<tr key={`${claim} ${accuser}`}>
 							<td>{place === null ? "not a question that can be read" : placeText(place)}</td>
-							<td>
-								<Id id={claim} href={`/disputes/${claim}`} label="claim" />
-							</td>
-							<td>
-								<Id id={accuser} />
-							</td>
+							<IdCell id={claim} href={`/disputes/${claim}`} label="claim" />
+							<IdCell id={accuser} />
 							<td class="num">
 								{1000 * deadlineS < nowMs ? (
 									<Badge tone="invalid">past its clock</Badge>
@@ -143,9 +135,7 @@ function Rows({ rows }: { rows: ProviderWork["rows"] }) {
 						<td>
 							<Badge tone={TONES[outcome]}>{outcome}</Badge>
 						</td>
-						<td>
-							<Id id={job} href={`/jobs/${job}`} label="job" />
-						</td>
+						<IdCell id={job} href={`/jobs/${job}`} label="job" />
 						<td class="num">{part + 1}</td>
 						<td class="num">{formatMoney(valueMicros)}</td>
 						<td class="num">

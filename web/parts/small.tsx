@@ -59,7 +59,8 @@ export function Time({ atMs, never = "never", skewMs }: { atMs: number | null; n
 	);
 }
 
-export function Id({ id, href, label }: { id: string; href?: string; label?: string }) {
+type IdProps = { id: string; href?: string; label?: string };
+export function Id({ id, href, label }: IdProps) {
 	const text = (
 		<code class="id" title={id}>
 			{shortId(id)}
@@ -132,6 +133,18 @@ export function Fact({ name, isWide, children }: { name: string; isWide?: boolea
 		</div>
 	);
 }
+
+/** A cell of a table that is an id, and a fact that is one. */
+export const IdCell = (id: IdProps) => (
+	<td>
+		<Id {...id} />
+	</td>
+);
+export const IdFact = ({ name, isWide = false, ...id }: IdProps & { name: string; isWide?: boolean }) => (
+	<Fact name={name} isWide={isWide}>
+		<Id {...id} />
+	</Fact>
+);
 
 export function Panel(p: { title: string; children: ComponentChildren; aside?: ComponentChildren }) {
 	const id = p.title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");

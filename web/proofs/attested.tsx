@@ -3,7 +3,7 @@
 import type { Attestation } from "../../src/api/types.ts";
 import { type CountedAttestation, unreadAttestation } from "../../src/protocol/probe/verdict.ts";
 import { shortId } from "../parts/format.ts";
-import { Badge, exactTime, Id, Panel, Table } from "../parts/small.tsx";
+import { Badge, exactTime, Id, IdCell, Panel, Table } from "../parts/small.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import { FindingList } from "./figure-list.tsx";
 
@@ -76,9 +76,7 @@ export function AttestedFacts({ of, hasApi = false }: { of: CountedAttestation; 
 					<tbody>
 						{devices.map((one) => (
 							<tr key={one.key}>
-								<td>
-									<Id id={one.key} />
-								</td>
+								<IdCell id={one.key} />
 								<td>
 									{one.kind === "switch" ? "switch " : ""}
 									{one.chip}

@@ -6,7 +6,7 @@ import type { Job } from "../../../src/api/types.ts";
 import { partRange } from "../../../src/market/jobs/job-rules.ts";
 import { bytesToHex } from "../../../src/protocol/bytes/bytes.ts";
 import { formatCount } from "../../parts/format.ts";
-import { Id, Panel, Shown, Table } from "../../parts/small.tsx";
+import { Id, IdCell, Panel, Shown, Table } from "../../parts/small.tsx";
 import type { Customer } from "../../rent/rental-key.ts";
 import { api, useLoaded } from "../../shell/api.ts";
 import { statesRead } from "../../why/claim-states.ts";
@@ -88,9 +88,7 @@ function StateTable(p: { job: Job; part: Part; kept: readonly number[]; states: 
 					{shown.map((after) => (
 						<tr key={after}>
 							<td class="num">{formatCount(first + after - 1)}</td>
-							<td>
-								<Id id={bytesToHex(p.states[after]!)} />
-							</td>
+							<IdCell id={bytesToHex(p.states[after]!)} />
 							<td>
 								{after === count ? (
 									"stored with the claim: it can be downloaded"
