@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { readTokens } from "../../work/formats/tokens.ts";
 import type { CliIo } from "../command.ts";
 import { readInput, writeNamedFile } from "../evidence-file.ts";
@@ -22,10 +22,7 @@ interface TokenValues {
 async function withTokenizer<T>(folder: string, run: (tokenizer: Tokenizer, of: LocalModel) => T): Promise<T> {
 	const local = await openModelFolder(folder);
 	try {
-		if (local.tokenizer === null)
-			throw new AssayError("TOKENIZER_FILE", `there is no tokenizer.json in ${folder}`, {
-				hint: codes.TOKENIZER_FILE.hint,
-			});
+		if (local.tokenizer === null) throw codedError("TOKENIZER_FILE", `there is no tokenizer.json in ${folder}`);
 		return run(local.tokenizer, local);
 	} finally {
 		local.close();

@@ -1,8 +1,7 @@
 // Runs parts of somebody's run again on one's own session: from a kept state to any segment, the trace of
 // that segment, leaves and transcripts of its ops. Roots and leaves are the session's; which kept states
 // there are, and what the run claimed, comes from the caller. docs/jobs.md §5.
-import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
 import { climb, leafHash, merkleLevels } from "../../protocol/hash/merkle.ts";
 import { philoxKey } from "../../protocol/hash/philox.ts";
@@ -251,8 +250,7 @@ export class RunReplay {
 	async traceLeaf({ segment, step, op }: OpPlace): Promise<TraceLeaf> {
 		const { leaves } = await this.trace(segment);
 		const found = leaves.find((leaf) => leaf.step === step && leaf.op === op);
-		if (found === undefined)
-			throw new AssayError("ENGINE_REFUSED", "there is no such op", { hint: codes.ENGINE_REFUSED.hint });
+		if (found === undefined) throw codedError("ENGINE_REFUSED", "there is no such op");
 		return found;
 	}
 

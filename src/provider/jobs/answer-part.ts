@@ -7,7 +7,7 @@ import { type After, isInTime } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import type { ChainQuestion } from "../../protocol/network/chain-question.ts";
 import { readRunFolder } from "../../store/runs/run-folder.ts";
 import { orThrow } from "../../work/program/fault.ts";
@@ -68,7 +68,7 @@ export class PartAnswers {
 		// It goes on when nobody waits any more, and then nobody hears how it ends.
 		said.catch(() => {});
 		if (await isInTime(said, this.means.answerMs ?? ANSWER_MS)) return said;
-		throw new AssayError("PROVIDER_BUSY", "the answer takes longer; ask again", { hint: codes.PROVIDER_BUSY.hint });
+		throw codedError("PROVIDER_BUSY", "the answer takes longer; ask again");
 	}
 
 	/**

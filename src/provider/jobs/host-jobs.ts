@@ -7,7 +7,7 @@ import { type After, isInTime, sleep } from "../../platform/abortable.ts";
 import { repeat } from "../../platform/repeat.ts";
 import { TokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import type { ChainQuestion } from "../../protocol/network/chain-question.ts";
 import { readQuestion } from "../../protocol/network/job-question.ts";
 import { methodOf } from "../../verify/methods/methods.ts";
@@ -195,8 +195,7 @@ class Jobs {
 		if (alarm !== null)
 			throw declined("this provider's hardware gave different results, and its owner has not looked yet");
 		// Not declined: it may be asked again.
-		if (this.current !== null)
-			throw new AssayError("PROVIDER_BUSY", "this provider works on another part", { hint: codes.PROVIDER_BUSY.hint });
+		if (this.current !== null) throw codedError("PROVIDER_BUSY", "this provider works on another part");
 		if (!this.buckets.has(validatorKey)) this.buckets.set(validatorKey, new TokenBucket(OFFERS));
 		const bucket = this.buckets.get(validatorKey)!;
 		if (!bucket.take(nowMs())) throw declined("too many offers of this validator came to nothing");
@@ -258,10 +257,8 @@ class Jobs {
 	async answer(asked: AskedPart, question: string): Promise<{ answer: string; signature: string | null }> {
 		const name = entryName(asked);
 		const entry = this.entries.get(name);
-		if (entry?.page.state === "done")
-			throw new AssayError("PROVIDER_BUSY", "it is just being claimed", { hint: codes.PROVIDER_BUSY.hint });
-		if (entry?.page.state !== "claimed")
-			throw new AssayError("JOB_STATE", "this provider has no claim there", { hint: codes.JOB_STATE.hint });
+		if (entry?.page.state === "done") throw codedError("PROVIDER_BUSY", "it is just being claimed");
+		if (entry?.page.state !== "claimed") throw codedError("JOB_STATE", "this provider has no claim there");
 		if ((await this.book.alarm()) !== null) throw new AssayError("RUN_UNSTEADY", "its hardware gave different results");
 		return this.alarming(entry, (answers) => answers.answer(question));
 	}

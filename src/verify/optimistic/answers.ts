@@ -1,8 +1,8 @@
 // What can be asked about a claim, docs/jobs.md §6, and how answers are held against what was committed to.
 // Who answers may be a folder and an engine, or somebody far away; an answer that does not fit is none.
-import { AssayError } from "../../protocol/assay-error.ts";
+import type { AssayError } from "../../protocol/assay-error.ts";
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
 import { merkleLevels, nodeHash } from "../../protocol/hash/merkle.ts";
 import type { Phase, Program } from "../../work/program/shapes.ts";
@@ -49,7 +49,7 @@ export interface Answers {
 export const NO_WRITER = 0xffff_ffff;
 
 export function noAnswer(what: string): AssayError {
-	return new AssayError("NO_ANSWER", what, { hint: codes.NO_ANSWER.hint });
+	return codedError("NO_ANSWER", what);
 }
 
 /** Levels of a tree above its leaves. */

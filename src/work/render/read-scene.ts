@@ -1,10 +1,10 @@
 // A scene file, docs/render.md §1: JSON with a camera, materials, spheres, meshes and what lies around them.
 // Reads and refuses; what is left out gets its default. Not here: the files of meshes (read-meshes.ts), the
 // grid (place-scene.ts).
-import { AssayError } from "../../protocol/assay-error.ts";
+import type { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
 import { list, object, oneOf, type Shape, type Typed, text, variants } from "../../protocol/bytes/shape.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { file, partial, real } from "../workloads/job-fields.ts";
 import { MOST_INDEX, MOST_LIGHT, MOST_SPHERES } from "./numbers.ts";
 
@@ -125,7 +125,7 @@ export interface Scene {
 
 type SceneCode = "SCENE_FIELD" | "SCENE_EMPTY" | "SCENE_DARK" | "SCENE_CAMERA" | "SCENE_SIZE" | "MESH_FORMAT";
 export function wrongScene(code: SceneCode, message: string): AssayError {
-	return new AssayError(code, message, { hint: codes[code].hint });
+	return codedError(code, message);
 }
 
 /** Text is held as one piece while it is read. */

@@ -1,6 +1,7 @@
 // Shapes of fields that several kinds of job files have, and how a field is refused.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { type Fields, object, pattern, type Shape, type Typed, text } from "../../protocol/bytes/shape.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { codes } from "../../protocol/codes.ts";
 
 /** A number in [min, max]; JSON has no NaN and no infinity. */
@@ -32,5 +33,5 @@ export function wrongField(where: string, detail: string, hint: string = codes.J
 
 /** Data that does not fit the job. */
 export function wrongData(code: "DATA_SHORT" | "DATA_RANGE" | "DATA_FORMAT", message: string): AssayError {
-	return new AssayError(code, message, { hint: codes[code].hint });
+	return codedError(code, message);
 }

@@ -1,9 +1,9 @@
 // Pictures and their classes from the files of a job, docs/training.md §1: a list of PNG files, an array, or
 // records as CIFAR has them. Not here: what a model makes of them.
-import { AssayError } from "../../protocol/assay-error.ts";
+
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
 import { int, list, oneOf, type Typed } from "../../protocol/bytes/shape.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { readNpy } from "../formats/npy.ts";
 import { readPng } from "../formats/read-png.ts";
 import { createTokens } from "../formats/tokens.ts";
@@ -59,12 +59,9 @@ function labelsOf(values: ArrayLike<number | bigint>, classes: number, name: str
  */
 function asInput({ width, height, channels, pixels }: Pixels, input: Picture, into: Int8Array, name: string): void {
 	if (width !== input.width || height !== input.height)
-		throw new AssayError(
+		throw codedError(
 			"IMAGE_SIZE",
 			`${name} has ${width} x ${height} pixels; the model takes ${input.width} x ${input.height}`,
-			{
-				hint: codes.IMAGE_SIZE.hint,
-			},
 		);
 	const places = width * height;
 	for (let i = 0; i < places; i++)
@@ -80,7 +77,7 @@ async function fromList(name: string, input: Picture, classes: number, files: Fi
 	try {
 		json = JSON.parse(bytesToUtf8(await files(name)) ?? "");
 	} catch (cause) {
-		throw new AssayError("DATA_FORMAT", `${name}: is no JSON`, { hint: codes.DATA_FORMAT.hint, cause });
+		throw codedError("DATA_FORMAT", `${name}: is no JSON`, { cause });
 	}
 	const found = entries(json, "");
 	if (found !== null) throw wrongData("DATA_FORMAT", `${name}: ${found.where} ${found.detail}`);
@@ -136,9 +133,7 @@ function fromRecords(bytes: Uint8Array, name: string, labelBytes: number, input:
 	const size = sizeOf(input);
 	const record = labelBytes + size;
 	if (bytes.length % record !== 0)
-		throw new AssayError("DATA_CUT", `${name} has ${bytes.length} bytes, not a multiple of ${labelBytes} + ${size}`, {
-			hint: codes.DATA_CUT.hint,
-		});
+		throw codedError("DATA_CUT", `${name} has ${bytes.length} bytes, not a multiple of ${labelBytes} + ${size}`);
 	const count = bytes.length / record;
 	const pixels = new Int8Array(count * size);
 	// Of two label bytes the second is the finer one.
