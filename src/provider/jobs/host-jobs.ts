@@ -3,7 +3,7 @@
 // it away. Not here: the life of one part (work-part.ts), its answers (answer-part.ts).
 import type { JobsOffer } from "../../engine/agent/agent-messages.ts";
 import type { AgentHandlers } from "../../engine/agent/dial-agent.ts";
-import { type After, isInTime, sleep } from "../../platform/abortable.ts";
+import { isInTime, sleep } from "../../platform/abortable.ts";
 import { repeat } from "../../platform/repeat.ts";
 import { TokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -12,31 +12,22 @@ import type { ChainQuestion } from "../../protocol/network/chain-question.ts";
 import { readQuestion } from "../../protocol/network/job-question.ts";
 import { methodOf } from "../../verify/methods/methods.ts";
 import { createEndKeeper } from "../proofs/keep-end.ts";
-import type { PowersFor } from "../proofs/powers.ts";
 import { errorToEvent, type ProviderEvent } from "../provider-event.ts";
 import { GameAnswers } from "./answer-games.ts";
 import { PartAnswers } from "./answer-part.ts";
-import { blobsOf, checkOffer, declined, type JobLimits } from "./check-offer.ts";
+import { blobsOf, checkOffer, declined } from "./check-offer.ts";
 import { PartClearer } from "./cleared-part.ts";
-import type { JobChain } from "./job-chain.ts";
 import { type AskedPart, type JobDesk, ownTime, type PartOffer } from "./job-desk.ts";
-import type { StartJobEngine } from "./job-engine.ts";
 import { askedOf, entryName, PartBook, type PartEntry } from "./part-book.ts";
 import { type PartMeans, PartWork } from "./work-part.ts";
 import { claimedEndOf, isByProofs } from "./zk-part.ts";
 
-export interface HostJobsOptions {
+export interface HostJobsOptions
+	extends Pick<PartMeans, "limits" | "chain" | "powersFor" | "startEngine" | "after" | "nowMs"> {
 	readonly dataFolder: string;
-	readonly limits: JobLimits;
-	readonly chain: JobChain | null;
-	/** Powers of tau, for jobs that are paid by proof; absent: it takes none. */
-	readonly powersFor?: PowersFor;
-	readonly startEngine: StartJobEngine;
 	readonly hold: (how?: { readonly evenIfRented?: boolean }) => Promise<() => void>;
 	/** The API of the validator whose agent link has this URL. */
 	readonly deskOf: (url: string, validatorKey: string) => JobDesk;
-	readonly after: After;
-	readonly nowMs: () => number;
 	readonly onEvent: (event: ProviderEvent) => void;
 	readonly sweepMs?: number;
 	readonly answers?: { readonly idleMs?: number; readonly answerMs?: number };

@@ -69,12 +69,7 @@ function pointLists({ groups }: ZkPlan, bytes: Uint8Array): readonly (readonly s
 }
 
 /** What a proof is made of, where roots and states are known already. */
-export interface StatedSegment {
-	readonly plan: ZkPlan;
-	readonly seed: Uint8Array;
-	readonly segment: number;
-	readonly chainId: bigint;
-	readonly job: bigint;
+export interface StatedSegment extends Pick<SegmentToProve, "plan" | "seed" | "segment" | "chainId" | "job"> {
 	/** Of the statement, hexadecimal. */
 	readonly roots: Pick<SegmentStatement, "features" | "labels" | "stateBefore" | "stateAfter">;
 	/** What GIVE takes: enteringOf the features, labels (i32), weights at the start. */
