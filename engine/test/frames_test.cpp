@@ -228,8 +228,8 @@ void test_bad_frames() {
   check(engine.call(Kind::ping, {}).size() == 1, "the stream goes on after all that");
 }
 
-// How a frame of vectors/frames.json reads ("name=value" for every field, bytes and texts as hex), without the
-// names: those are the table's, from which both that file and the engine's frames are made.
+// How a frame of vectors/frames.json reads ("name=value" for every field, bytes and texts as hex), but for
+// the names: those are the table's, from which both that file and the engine's frames are made.
 class FieldTexts {
  public:
   void operator()(const auto&... fields) { (add(fields), ...); }

@@ -1,5 +1,5 @@
-// Sessions that GIVE goes to: what one is given is its maker's business, what it is that of the session inside.
-// How they are made and counted, since each holds much.
+// Sessions that GIVE goes to: how they are made and counted, since each holds much. What one is given is the
+// business of the session inside.
 #pragma once
 #include <optional>
 #include <span>

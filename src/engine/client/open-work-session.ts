@@ -5,6 +5,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { codedError } from "../../protocol/coded-error.ts";
 import { type Code, codes } from "../../protocol/codes.ts";
+import type { OpPlace } from "../../protocol/network/chain-question.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import { decodeProgram } from "../../work/program/decode.ts";
 import { orThrow } from "../../work/program/fault.ts";
@@ -14,7 +15,7 @@ import { LEAF_BYTES } from "../../work/trace/tensor-tree.ts";
 import { ERROR_CODE, HASH_BYTES, MAX_PLACES, REST, type Reply, type Request } from "../wire/frame-table.ts";
 import { type Conversation, type ReplyHandler, violation } from "./conversation.ts";
 import type { Ending } from "./engine-answers.ts";
-import type { LeafPlace, OpenWork, OpPlace, RunSegments, ShownLeaf, WorkPlan, WorkSession } from "./work-session.ts";
+import type { LeafPlace, OpenWork, RunSegments, ShownLeaf, WorkPlan, WorkSession } from "./work-session.ts";
 
 /** Segments last as long as they last; an engine that is gone or stuck is found by the client's own pings. */
 const NO_DEADLINE_MS = 2 ** 31 - 1;

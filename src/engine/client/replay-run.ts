@@ -5,6 +5,7 @@ import { codedError } from "../../protocol/coded-error.ts";
 import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
 import { climb, leafHash, merkleLevels } from "../../protocol/hash/merkle.ts";
 import { philoxKey } from "../../protocol/hash/philox.ts";
+import type { OpPlace } from "../../protocol/network/chain-question.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import { encodeProgram } from "../../work/program/encode.ts";
 import type { Op, Program, TensorKind } from "../../work/program/shapes.ts";
@@ -14,7 +15,7 @@ import { type Origin, operandOrigins, writerOf } from "../../work/trace/origins.
 import { leafCount, zeroRoot } from "../../work/trace/tensor-tree.ts";
 import { createSpanTranscript, createTranscript, type Transcript } from "../../work/trace/transcript.ts";
 import { loadTensor, type ReadBlob } from "./load-tensor.ts";
-import type { LeafPlace, OpenWorkSession, OpPlace, RunSegments, ShownLeaf, WorkSession } from "./work-session.ts";
+import type { LeafPlace, OpenWorkSession, RunSegments, ShownLeaf, WorkSession } from "./work-session.ts";
 
 export interface RunToReplay {
 	readonly program: Program;

@@ -1,6 +1,7 @@
 // As whom we use the embedded server: `assay_store`, a role that may make schemas in its database and nothing
-// else. It cannot read the server's files, run programs, load code or make roles. The superuser `assay` is used
-// to make that role and for nothing more. Both passwords lie beside the cluster, readable for our user only.
+// else. It cannot read the server's files, run programs, load code or make roles. The superuser `assay` is
+// used to make that role and for nothing more. Both passwords lie beside the cluster, readable for our user
+// only.
 import { randomBytes } from "node:crypto";
 import { constants, open, rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -5,16 +5,13 @@ import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { codedError } from "../../protocol/coded-error.ts";
 import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
 import { merkleLevels, nodeHash } from "../../protocol/hash/merkle.ts";
+import type { OpPlace } from "../../protocol/network/chain-question.ts";
 import type { Phase, Program } from "../../work/program/shapes.ts";
 import { type JobClaim, type TraceLeaf, traceLeafHash } from "../../work/trace/commitments.ts";
 import type { ShownLeaf } from "../../work/trace/judge.ts";
 import type { Transcript } from "../../work/trace/transcript.ts";
 
-export interface OpPlace {
-	readonly segment: number;
-	readonly step: number;
-	readonly op: number;
-}
+export type { OpPlace };
 
 export interface StateRoots {
 	/** In the program's order. */

@@ -1,3 +1,6 @@
+// A model's files → ImportedModel: every tensor that the architecture has is there once, with its shape, and
+// none besides. docs/models.md. Numbers are read when they are asked for. Not here: where files lie
+// (open-model.ts; the command line).
 import { codedError } from "../../protocol/coded-error.ts";
 import { openSafetensors, type PartFile, type SafetensorsFile, type TensorEntry } from "../formats/safetensors.ts";
 import type { Architecture, ImportedModel, ModelTensor } from "./architecture.ts";

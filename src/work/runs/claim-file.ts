@@ -1,3 +1,6 @@
+// The claim of a run as files, docs/jobs.md §3: claim.json beside the list of state hashes S_first …
+// S_{first+T}, which is 32 bytes each. Whoever reads them recomputes every hash; nothing in them is taken on
+// its word. Pure.
 import { bytesToHex, bytesToUtf8, equalBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { hex, int, object, oneOf, pattern, type Typed } from "../../protocol/bytes/shape.ts";
 import { codedError } from "../../protocol/coded-error.ts";

@@ -1,3 +1,6 @@
+// Adapters as PEFT keeps them: adapter_config.json and adapter_model.safetensors, written for the customer
+// and read to go on from. Names, dims and scale are PEFT's: lora_A [rank, inputs], lora_B [outputs, rank], y
+// += (alpha/rank)·B·A·x.
 import { bytesToUtf8 } from "../../../protocol/bytes/bytes.ts";
 import { codedError } from "../../../protocol/coded-error.ts";
 import { readSafetensors } from "../../formats/safetensors.ts";
