@@ -60,37 +60,35 @@ export function PartsPanel({ parts, live, hosts, perWindow }: PartsProps) {
 	return (
 		<Panel title="Parts" aside={`each has its own claim, bond and payment; a state is kept ${everyWindow(perWindow)}`}>
 			<Table label="Parts of the job" head={head as PartsHead}>
-				<tbody>
-					{parts.map((one) => {
-						const done = Math.max(one.done, live.done.get(one.part) ?? 0);
-						return (
-							<tr key={one.part} data-part={one.part} data-state={one.state}>
-								<td>
-									{one.part + 1}
-									{one.attempt > 1 ? <span class="dim"> attempt {one.attempt}</span> : null}
-								</td>
-								<td>
-									<PartBadge {...one} />
-								</td>
-								<td>
-									{one.provider === null ? (
-										"–"
-									) : (
-										<>
-											<Id id={one.provider} href={`/providers/${one.provider}`} /> <AttestedOf id={one.provider} />{" "}
-											<Proven host={known.get(one.provider)} />
-										</>
-									)}
-								</td>
-								<td class="num">{formatCount(done)}</td>
-								<td class="num">{formatCount(Math.floor(done / perWindow))}</td>
-								<td>{checks(one)}</td>
-								<td>{one.claim === null ? "–" : <Id id={one.claim} />}</td>
-								<td>{one.untilMs === 0 || isEnded(one) ? "–" : <Time atMs={one.untilMs} />}</td>
-							</tr>
-						);
-					})}
-				</tbody>
+				{parts.map((one) => {
+					const done = Math.max(one.done, live.done.get(one.part) ?? 0);
+					return (
+						<tr key={one.part} data-part={one.part} data-state={one.state}>
+							<td>
+								{one.part + 1}
+								{one.attempt > 1 ? <span class="dim"> attempt {one.attempt}</span> : null}
+							</td>
+							<td>
+								<PartBadge {...one} />
+							</td>
+							<td>
+								{one.provider === null ? (
+									"–"
+								) : (
+									<>
+										<Id id={one.provider} href={`/providers/${one.provider}`} /> <AttestedOf id={one.provider} />{" "}
+										<Proven host={known.get(one.provider)} />
+									</>
+								)}
+							</td>
+							<td class="num">{formatCount(done)}</td>
+							<td class="num">{formatCount(Math.floor(done / perWindow))}</td>
+							<td>{checks(one)}</td>
+							<td>{one.claim === null ? "–" : <Id id={one.claim} />}</td>
+							<td>{one.untilMs === 0 || isEnded(one) ? "–" : <Time atMs={one.untilMs} />}</td>
+						</tr>
+					);
+				})}
 			</Table>
 		</Panel>
 	);
@@ -116,23 +114,19 @@ export function DrawsPanel({ draws }: { draws: JobDraws }) {
 				<Empty title="Nobody was drawn yet" />
 			) : (
 				<Table label="Draws of the job" head={head}>
-					<tbody>
-						{draws.draws.map((one) => (
-							<tr key={`${one.part} ${one.attempt} ${one.role} ${one.listHash}`}>
-								<td>
-									{one.part + 1}
-									{one.attempt > 1 ? <span class="dim"> attempt {one.attempt}</span> : null}
-								</td>
-								<td>{ROLES[one.role] ?? "–"}</td>
-								<td class="num">{formatCount(one.list.length)}</td>
-								<IdCell id={one.listHash} />
-								<td>{one.block === null ? "–" : <Id id={one.block} />}</td>
-								<td>
-									{one.drawn[0] === undefined ? "–" : <Id id={one.drawn[0]} href={`/providers/${one.drawn[0]}`} />}
-								</td>
-							</tr>
-						))}
-					</tbody>
+					{draws.draws.map((one) => (
+						<tr key={`${one.part} ${one.attempt} ${one.role} ${one.listHash}`}>
+							<td>
+								{one.part + 1}
+								{one.attempt > 1 ? <span class="dim"> attempt {one.attempt}</span> : null}
+							</td>
+							<td>{ROLES[one.role] ?? "–"}</td>
+							<td class="num">{formatCount(one.list.length)}</td>
+							<IdCell id={one.listHash} />
+							<td>{one.block === null ? "–" : <Id id={one.block} />}</td>
+							<td>{one.drawn[0] === undefined ? "–" : <Id id={one.drawn[0]} href={`/providers/${one.drawn[0]}`} />}</td>
+						</tr>
+					))}
 				</Table>
 			)}
 		</Panel>

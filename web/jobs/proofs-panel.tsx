@@ -31,22 +31,20 @@ export function ProofsPanel({ id, chainId }: { id: string; chainId: number | nul
 				<Empty title="Nothing is proven yet" />
 			) : (
 				<Table label="Proven segments of the job" head={head}>
-					<tbody>
-						{proofs.map((one) => (
-							<tr key={one.segment} data-proof={one.segment}>
-								<td class="num">{formatCount(one.segment)}</td>
-								<IdCell id={one.prover} />
-								<td class="num">{formatExactMoney(micros(one.amount))}</td>
-								<td class="num">{formatCount(one.gas)}</td>
-								<IdCell id={one.transaction} />
-								<td>
-									<a href={`/v1/jobs/${id}/proofs/${one.segment}`} download={`segment-${one.segment}.proof`}>
-										Download
-									</a>
-								</td>
-							</tr>
-						))}
-					</tbody>
+					{proofs.map((one) => (
+						<tr key={one.segment} data-proof={one.segment}>
+							<td class="num">{formatCount(one.segment)}</td>
+							<IdCell id={one.prover} />
+							<td class="num">{formatExactMoney(micros(one.amount))}</td>
+							<td class="num">{formatCount(one.gas)}</td>
+							<IdCell id={one.transaction} />
+							<td>
+								<a href={`/v1/jobs/${id}/proofs/${one.segment}`} download={`segment-${one.segment}.proof`}>
+									Download
+								</a>
+							</td>
+						</tr>
+					))}
 				</Table>
 			)}
 		</Panel>

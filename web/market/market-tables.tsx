@@ -23,22 +23,20 @@ export function ProvidersTable({ providers }: { providers: JobMarket["providers"
 				<Empty title="Nobody has finished a part yet" />
 			) : (
 				<Table label="Work done, by provider" head={head}>
-					<tbody>
-						{providers.map((one) => (
-							<tr key={one.provider}>
-								<IdCell id={one.provider} href={`/providers/${one.provider}`} label="provider" />
-								<td class="num">{formatMoney(one.valueMicros)}</td>
-								<td class="num">{formatCount(one.paid)}</td>
-								<td class="num">{formatCount(one.checked)}</td>
-								<td class="num">{formatCount(one.lost)}</td>
-								<td class="num">{formatCount(one.late)}</td>
-								<td class="num">{formatCount(one.declined)}</td>
-								<td class="num">
-									{one.convicted === 0 ? "0" : <Badge tone="invalid">{formatCount(one.convicted)}</Badge>}
-								</td>
-							</tr>
-						))}
-					</tbody>
+					{providers.map((one) => (
+						<tr key={one.provider}>
+							<IdCell id={one.provider} href={`/providers/${one.provider}`} label="provider" />
+							<td class="num">{formatMoney(one.valueMicros)}</td>
+							<td class="num">{formatCount(one.paid)}</td>
+							<td class="num">{formatCount(one.checked)}</td>
+							<td class="num">{formatCount(one.lost)}</td>
+							<td class="num">{formatCount(one.late)}</td>
+							<td class="num">{formatCount(one.declined)}</td>
+							<td class="num">
+								{one.convicted === 0 ? "0" : <Badge tone="invalid">{formatCount(one.convicted)}</Badge>}
+							</td>
+						</tr>
+					))}
 				</Table>
 			)}
 		</Panel>
@@ -55,16 +53,14 @@ export function PricesTable({ workloads }: { workloads: JobMarket["workloads"] }
 				</Empty>
 			) : (
 				<Table label="Prices by workload" head={head}>
-					<tbody>
-						{workloads.map(({ kind, jobs, partMicros, jobMicros }) => (
-							<tr key={kind}>
-								<td>{kind}</td>
-								<td class="num">{formatCount(jobs)}</td>
-								<td class="num">{formatMoney(partMicros)}</td>
-								<td class="num">{formatMoney(jobMicros)}</td>
-							</tr>
-						))}
-					</tbody>
+					{workloads.map(({ kind, jobs, partMicros, jobMicros }) => (
+						<tr key={kind}>
+							<td>{kind}</td>
+							<td class="num">{formatCount(jobs)}</td>
+							<td class="num">{formatMoney(partMicros)}</td>
+							<td class="num">{formatMoney(jobMicros)}</td>
+						</tr>
+					))}
 				</Table>
 			)}
 		</Panel>
@@ -80,15 +76,13 @@ export function WatchersTable({ watchers }: { watchers: JobMarket["watchers"] })
 				</Empty>
 			) : (
 				<Table label="Accusers" head={["Account", ["Convictions", "num"], [`Earned, ${CURRENCY}`, "num"]]}>
-					<tbody>
-						{watchers.map(({ account, convictions, earned }) => (
-							<tr key={account}>
-								<IdCell id={account} />
-								<td class="num">{formatCount(convictions)}</td>
-								<td class="num">{formatUnits(earned)}</td>
-							</tr>
-						))}
-					</tbody>
+					{watchers.map(({ account, convictions, earned }) => (
+						<tr key={account}>
+							<IdCell id={account} />
+							<td class="num">{formatCount(convictions)}</td>
+							<td class="num">{formatUnits(earned)}</td>
+						</tr>
+					))}
 				</Table>
 			)}
 		</Panel>
@@ -118,25 +112,23 @@ export function CaughtTable({ frauds, probes }: { frauds: readonly FraudOfJob[];
 				<Empty title="Nobody was caught yet" />
 			) : (
 				<Table label="Cheats caught" head={["Provider", "By", "Shown by", ["When", "num minor"]]}>
-					<tbody>
-						{rows.slice(0, 50).map(({ key, who, what, code, link, atMs }) => (
-							<tr key={key}>
-								<IdCell id={who} href={`/providers/${who}`} label="provider" />
-								<td>
-									{what} {code === "" ? null : <code>{code}</code>}
-								</td>
-								<td>
-									<a href={link.href}>
-										{link.text}
-										<span class="hidden"> of {key.slice(0, 8)}</span>
-									</a>
-								</td>
-								<td class="num minor">
-									<Time atMs={atMs} />
-								</td>
-							</tr>
-						))}
-					</tbody>
+					{rows.slice(0, 50).map(({ key, who, what, code, link, atMs }) => (
+						<tr key={key}>
+							<IdCell id={who} href={`/providers/${who}`} label="provider" />
+							<td>
+								{what} {code === "" ? null : <code>{code}</code>}
+							</td>
+							<td>
+								<a href={link.href}>
+									{link.text}
+									<span class="hidden"> of {key.slice(0, 8)}</span>
+								</a>
+							</td>
+							<td class="num minor">
+								<Time atMs={atMs} />
+							</td>
+						</tr>
+					))}
 				</Table>
 			)}
 		</Panel>

@@ -173,7 +173,9 @@ export function Scroll({ label, children }: { label: string; children: Component
 export function Table(p: {
 	label: string;
 	head: readonly (string | readonly [title: ComponentChildren, className: string])[];
+	/** Rows; where it `hasBodies`, what holds them. */
 	children: ComponentChildren;
+	hasBodies?: boolean;
 	class?: string;
 }) {
 	return (
@@ -188,7 +190,7 @@ export function Table(p: {
 						))}
 					</tr>
 				</thead>
-				{p.children}
+				{p.hasBodies ? p.children : <tbody>{p.children}</tbody>}
 			</table>
 		</Scroll>
 	);

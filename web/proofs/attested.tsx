@@ -73,20 +73,18 @@ export function AttestedFacts({ of, hasApi = false }: { of: CountedAttestation; 
 			))}
 			{devices.length === 0 ? null : (
 				<Table label="Attested devices" head={["Device key", "Chip", "Driver", "Firmware", "Level"]}>
-					<tbody>
-						{devices.map((one) => (
-							<tr key={one.key}>
-								<IdCell id={one.key} />
-								<td>
-									{one.kind === "switch" ? "switch " : ""}
-									{one.chip}
-								</td>
-								<td>{one.driver ?? "–"}</td>
-								<td>{one.firmware ?? "–"}</td>
-								<td>{isSimulated ? `${one.level}, simulated` : one.level}</td>
-							</tr>
-						))}
-					</tbody>
+					{devices.map((one) => (
+						<tr key={one.key}>
+							<IdCell id={one.key} />
+							<td>
+								{one.kind === "switch" ? "switch " : ""}
+								{one.chip}
+							</td>
+							<td>{one.driver ?? "–"}</td>
+							<td>{one.firmware ?? "–"}</td>
+							<td>{isSimulated ? `${one.level}, simulated` : one.level}</td>
+						</tr>
+					))}
 				</Table>
 			)}
 			{guest === null ? null : (

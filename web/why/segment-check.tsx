@@ -177,20 +177,18 @@ function Lines({ lines, k }: { lines: readonly Line[]; k: number }) {
 					: "it ends elsewhere. Whoever claimed this can be asked down to one number."}
 			</p>
 			<Table label="Segments run here" head={[["Segment", "num"], "Claimed", "Found here", ["Took", "num"]]}>
-				<tbody>
-					{lines.slice(-20).map(({ segment, said, found, tookMs }) => (
-						<tr key={segment}>
-							<td class="num">{segment}</td>
-							<IdCell id={said} />
-							<td>
-								<span class={said === found ? "agrees" : "differs"}>
-									<span aria-hidden="true">{said === found ? "✓" : "✕"}</span> <Id id={found} />
-								</span>
-							</td>
-							<td class="num">{formatSpan(tookMs)}</td>
-						</tr>
-					))}
-				</tbody>
+				{lines.slice(-20).map(({ segment, said, found, tookMs }) => (
+					<tr key={segment}>
+						<td class="num">{segment}</td>
+						<IdCell id={said} />
+						<td>
+							<span class={said === found ? "agrees" : "differs"}>
+								<span aria-hidden="true">{said === found ? "✓" : "✕"}</span> <Id id={found} />
+							</span>
+						</td>
+						<td class="num">{formatSpan(tookMs)}</td>
+					</tr>
+				))}
 			</Table>
 		</>
 	);

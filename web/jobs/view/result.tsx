@@ -100,19 +100,17 @@ function Checked({ result }: { result: CheckedResult }) {
 			<details open={result.files.length < 12}>
 				<summary>{result.files.length} files</summary>
 				<Table label="Files of the result" head={["File", ["Size", "num"], ""]}>
-					<tbody>
-						{result.files.map((file) => (
-							<tr key={file.name}>
-								<td>
-									<code>{file.name}</code>
-								</td>
-								<td class="num">{formatBytes(file.bytes.length)}</td>
-								<td class="num">
-									<Save file={file} />
-								</td>
-							</tr>
-						))}
-					</tbody>
+					{result.files.map((file) => (
+						<tr key={file.name}>
+							<td>
+								<code>{file.name}</code>
+							</td>
+							<td class="num">{formatBytes(file.bytes.length)}</td>
+							<td class="num">
+								<Save file={file} />
+							</td>
+						</tr>
+					))}
 				</Table>
 			</details>
 		</div>
