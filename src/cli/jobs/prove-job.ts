@@ -111,7 +111,7 @@ async function stateBefore(run: OpenedRun, replay: ReturnType<typeof replayOf>, 
 	return { bytes, weights: states.map((tensor, i) => elements(tensor, bytes[i]!)) };
 }
 
-export async function proveJob(path: string, values: ProveValues, io: CliIo): Promise<number> {
+export async function proveJob(values: ProveValues, io: CliIo, path: string): Promise<number> {
 	const run = await openRun(readRunFolder(resolve(io.cwd, path)));
 	if (run.isFetched)
 		throw new AssayError("RUN_INCOMPLETE", `${path} is a fetched result: its inputs and states are not in the folder`, {

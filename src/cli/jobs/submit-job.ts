@@ -132,7 +132,7 @@ async function upload({ blobs }: PreparedJob, api: ApiClient, io: CliIo): Promis
 	io.err.write(`  uploaded ${plural(blobs.length, "blob")}, ${formatBytes(total)}\n`);
 }
 
-export async function quoteJobFile(file: string, values: SubmitValues, io: CliIo): Promise<number> {
+export async function quoteJobFile(values: SubmitValues, io: CliIo, file: string): Promise<number> {
 	const api = await openApi(values, io, "customer");
 	const quote = await api.ask(async (client) => {
 		const network = { client, up: api.up };
@@ -171,7 +171,7 @@ async function agreedOffer(
 	return (await mayPay(quote, order.job, values, io)) ? (quote.offer as JobOffer) : null;
 }
 
-export async function submitJobFile(file: string, values: SubmitValues, io: CliIo): Promise<number> {
+export async function submitJobFile(values: SubmitValues, io: CliIo, file: string): Promise<number> {
 	const api = await openApi(values, io, "customer");
 	const paint = paintFor(io.err, io.env);
 	if (values.out !== undefined) await requireFreshFolder(resolve(io.cwd, values.out));

@@ -144,7 +144,7 @@ function reportText(
 	].join("\n");
 }
 
-export async function reportModel(folder: string, values: ReportValues, io: CliIo): Promise<number> {
+export async function reportModel(values: ReportValues, io: CliIo, folder: string): Promise<number> {
 	if (values.text === undefined) throw usageError("report needs --text FILE");
 	let local: LocalModel | undefined;
 	let engine: JobEngine | undefined;

@@ -39,7 +39,7 @@ export function readText(path: string): string {
 	return text;
 }
 
-export const encodeFile = (folder: string, path: string, values: TokenValues, io: CliIo): Promise<number> =>
+export const encodeFile = (values: TokenValues, io: CliIo, folder: string, path: string): Promise<number> =>
 	withTokenizer(folder, (tokenizer, { model: { architecture } }) => {
 		const tokens = tokenizer.encode(readText(path));
 		const size = bytesPerToken(architecture.vocabulary);
@@ -51,7 +51,7 @@ export const encodeFile = (folder: string, path: string, values: TokenValues, io
 		});
 	});
 
-export const decodeFile = (folder: string, path: string, values: TokenValues, io: CliIo): Promise<number> =>
+export const decodeFile = (values: TokenValues, io: CliIo, folder: string, path: string): Promise<number> =>
 	withTokenizer(folder, (tokenizer, { model: { architecture } }) => {
 		const { vocabulary } = architecture;
 		const bytes = readInput(path, MOST_TEXT, "Give a file of token ids, as `assay model tokens` writes it.");
