@@ -2,12 +2,16 @@
 // the events of any of them by name, typed by its ABI. What several values of a view mean is said in the file
 // of its contract.
 import {
+	type Abi,
 	BaseError,
+	type ContractConstructorArgs,
 	type ContractEventName,
 	type ContractFunctionArgs,
 	type ContractFunctionName,
 	type ContractFunctionReturnType,
+	type EncodeDeployDataParameters,
 	type EncodeFunctionDataParameters,
+	encodeDeployData,
 	encodeFunctionData,
 	type GetContractEventsParameters,
 	type GetContractEventsReturnType,
@@ -180,3 +184,7 @@ export function readEvents<const N extends Name, const E extends ContractEventNa
 	const wanted = { address: addresses[name], abi: ABIS[name], eventName, args, fromBlock, strict: true };
 	return client.viem.getContractEvents(wanted as GetContractEventsParameters) as never;
 }
+
+/** What creates a contract: its code and the arguments of its constructor. */
+export const codeOf = <const A extends Abi>(abi: A, bytecode: Hex, args: ContractConstructorArgs<A>): Hex =>
+	encodeDeployData({ abi, bytecode, args } as unknown as EncodeDeployDataParameters<A>);
