@@ -10,20 +10,25 @@ import { claimHash, type JobClaim, segmentTree } from "../trace/commitments.ts";
 const decimal = pattern(/^(0|[1-9][0-9]{0,77})$/, "must be a whole number as text");
 const U32 = 0xffff_ffff;
 
-const shape = object({
-	format: oneOf("assay-claim"),
-	version: oneOf(1),
+/** What a claim's hash is of. */
+export const claimFields = {
 	chainId: decimal,
 	escrow: hex(20),
 	job: decimal,
 	part: int(0, U32),
 	program: hex(32),
 	inputs: hex(32),
-	seed: hex(32),
 	first: int(0, LIMITS.segment),
 	segments: int(1, LIMITS.segment + 1),
 	segmentRoot: hex(32),
 	resultRoot: hex(32),
+};
+
+const shape = object({
+	format: oneOf("assay-claim"),
+	version: oneOf(1),
+	...claimFields,
+	seed: hex(32),
 	hash: hex(32),
 	/** The file of S_first … S_{first+segments}. */
 	states: oneOf("states.bin"),
