@@ -1,7 +1,6 @@
 // Shapes of fields that several kinds of job files have, and how a field is refused.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { type Fields, object, pattern, type Shape, type Typed, text } from "../../protocol/bytes/shape.ts";
-import { codedError } from "../../protocol/coded-error.ts";
 import { codes } from "../../protocol/codes.ts";
 
 /** A number in [min, max]; JSON has no NaN and no infinity. */
@@ -29,9 +28,4 @@ export const seed = pattern(/^0x[0-9a-f]{64}$/, "must be 0x and 64 lower-case he
 
 export function wrongField(where: string, detail: string, hint: string = codes.JOB_FIELD.hint): AssayError {
 	return new AssayError("JOB_FIELD", `${where === "" ? "the job" : where} ${detail}`, { hint });
-}
-
-/** Data that does not fit the job. */
-export function wrongData(code: "DATA_SHORT" | "DATA_RANGE" | "DATA_FORMAT", message: string): AssayError {
-	return codedError(code, message);
 }

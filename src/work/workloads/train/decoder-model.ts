@@ -1,9 +1,10 @@
 // What models of text share: the tokens of a job, and what a decoder in wide numbers reports.
+import { codedError } from "../../../protocol/coded-error.ts";
 import { readTokens, type Tokens } from "../../formats/tokens.ts";
 import { windowsOf } from "../../models/gpt.ts";
 import { SCALE } from "../../models/numbers.ts";
 import type { Elements } from "../../operators/tensor-type.ts";
-import { wrongData } from "../job-fields.ts";
+
 import type { Files, WorkloadMetric } from "../workload.ts";
 import { generatedTokens } from "./generated-data.ts";
 import { lossMetric, type TrainSpec } from "./train-spec.ts";
@@ -20,7 +21,7 @@ export async function tokensOf(
 			? generatedTokens(seed, data.generated, vocabulary)
 			: readTokens(await files(file), size as 1 | 2 | 4, vocabulary, file);
 	if (windowsOf(tokens.length, context) < 1)
-		throw wrongData("DATA_SHORT", `${tokens.length} tokens are less than one context of ${context} and its answer`);
+		throw codedError("DATA_SHORT", `${tokens.length} tokens are less than one context of ${context} and its answer`);
 	return tokens;
 }
 
