@@ -3,7 +3,7 @@
 import type { Job, JobDraws, JobHostView } from "../../src/api/types.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { formatCount, formatFigure } from "../parts/format.ts";
-import { Badge, Empty, Id, IdCell, Panel, Table, Time, type Tone } from "../parts/small.tsx";
+import { Badge, Id, IdCell, Panel, Table, Time, type Tone } from "../parts/small.tsx";
 import { AttestedOf } from "../proofs/attested.tsx";
 import type { LiveJob } from "./job-events.ts";
 
@@ -110,25 +110,21 @@ export function DrawsPanel({ draws }: { draws: JobDraws }) {
 				)
 			}
 		>
-			{draws.draws.length === 0 ? (
-				<Empty title="Nobody was drawn yet" />
-			) : (
-				<Table label="Draws of the job" head={head}>
-					{draws.draws.map((one) => (
-						<tr key={`${one.part} ${one.attempt} ${one.role} ${one.listHash}`}>
-							<td>
-								{one.part + 1}
-								{one.attempt > 1 ? <span class="dim"> attempt {one.attempt}</span> : null}
-							</td>
-							<td>{ROLES[one.role] ?? "–"}</td>
-							<td class="num">{formatCount(one.list.length)}</td>
-							<IdCell id={one.listHash} />
-							<td>{one.block === null ? "–" : <Id id={one.block} />}</td>
-							<td>{one.drawn[0] === undefined ? "–" : <Id id={one.drawn[0]} href={`/providers/${one.drawn[0]}`} />}</td>
-						</tr>
-					))}
-				</Table>
-			)}
+			<Table label="Draws of the job" head={head} none="Nobody was drawn yet">
+				{draws.draws.map((one) => (
+					<tr key={`${one.part} ${one.attempt} ${one.role} ${one.listHash}`}>
+						<td>
+							{one.part + 1}
+							{one.attempt > 1 ? <span class="dim"> attempt {one.attempt}</span> : null}
+						</td>
+						<td>{ROLES[one.role] ?? "–"}</td>
+						<td class="num">{formatCount(one.list.length)}</td>
+						<IdCell id={one.listHash} />
+						<td>{one.block === null ? "–" : <Id id={one.block} />}</td>
+						<td>{one.drawn[0] === undefined ? "–" : <Id id={one.drawn[0]} href={`/providers/${one.drawn[0]}`} />}</td>
+					</tr>
+				))}
+			</Table>
 		</Panel>
 	);
 }

@@ -19,26 +19,22 @@ export function ProvidersTable({ providers }: { providers: JobMarket["providers"
 	] as const;
 	return (
 		<Panel title="Work done, by provider" aside="parts of jobs; each row is public">
-			{providers.length === 0 ? (
-				<Empty title="Nobody has finished a part yet" />
-			) : (
-				<Table label="Work done, by provider" head={head}>
-					{providers.map((one) => (
-						<tr key={one.provider}>
-							<IdCell id={one.provider} href={`/providers/${one.provider}`} label="provider" />
-							<td class="num">{formatMoney(one.valueMicros)}</td>
-							<td class="num">{formatCount(one.paid)}</td>
-							<td class="num">{formatCount(one.checked)}</td>
-							<td class="num">{formatCount(one.lost)}</td>
-							<td class="num">{formatCount(one.late)}</td>
-							<td class="num">{formatCount(one.declined)}</td>
-							<td class="num">
-								{one.convicted === 0 ? "0" : <Badge tone="invalid">{formatCount(one.convicted)}</Badge>}
-							</td>
-						</tr>
-					))}
-				</Table>
-			)}
+			<Table label="Work done, by provider" head={head} none="Nobody has finished a part yet">
+				{providers.map((one) => (
+					<tr key={one.provider}>
+						<IdCell id={one.provider} href={`/providers/${one.provider}`} label="provider" />
+						<td class="num">{formatMoney(one.valueMicros)}</td>
+						<td class="num">{formatCount(one.paid)}</td>
+						<td class="num">{formatCount(one.checked)}</td>
+						<td class="num">{formatCount(one.lost)}</td>
+						<td class="num">{formatCount(one.late)}</td>
+						<td class="num">{formatCount(one.declined)}</td>
+						<td class="num">
+							{one.convicted === 0 ? "0" : <Badge tone="invalid">{formatCount(one.convicted)}</Badge>}
+						</td>
+					</tr>
+				))}
+			</Table>
 		</Panel>
 	);
 }
@@ -108,29 +104,29 @@ export function CaughtTable({ frauds, probes }: { frauds: readonly FraudOfJob[];
 	].sort((a, b) => b.atMs - a.atMs);
 	return (
 		<Panel title="Cheats caught" aside="only what no honest host can cause; the newest">
-			{rows.length === 0 ? (
-				<Empty title="Nobody was caught yet" />
-			) : (
-				<Table label="Cheats caught" head={["Provider", "By", "Shown by", ["When", "num minor"]]}>
-					{rows.slice(0, 50).map(({ key, who, what, code, link, atMs }) => (
-						<tr key={key}>
-							<IdCell id={who} href={`/providers/${who}`} label="provider" />
-							<td>
-								{what} {code === "" ? null : <code>{code}</code>}
-							</td>
-							<td>
-								<a href={link.href}>
-									{link.text}
-									<span class="hidden"> of {key.slice(0, 8)}</span>
-								</a>
-							</td>
-							<td class="num minor">
-								<Time atMs={atMs} />
-							</td>
-						</tr>
-					))}
-				</Table>
-			)}
+			<Table
+				label="Cheats caught"
+				head={["Provider", "By", "Shown by", ["When", "num minor"]]}
+				none="Nobody was caught yet"
+			>
+				{rows.slice(0, 50).map(({ key, who, what, code, link, atMs }) => (
+					<tr key={key}>
+						<IdCell id={who} href={`/providers/${who}`} label="provider" />
+						<td>
+							{what} {code === "" ? null : <code>{code}</code>}
+						</td>
+						<td>
+							<a href={link.href}>
+								{link.text}
+								<span class="hidden"> of {key.slice(0, 8)}</span>
+							</a>
+						</td>
+						<td class="num minor">
+							<Time atMs={atMs} />
+						</td>
+					</tr>
+				))}
+			</Table>
 		</Panel>
 	);
 }

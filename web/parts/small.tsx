@@ -1,7 +1,7 @@
 // Small parts that every page uses: verdicts, times, ids, tiles, and the three states of a page that has
 // nothing to show yet. Whatever comes from a provider goes through here as a child of an element, which makes
 // it text; nothing in web/ sets markup.
-import type { ComponentChildren, JSX } from "preact";
+import { type ComponentChildren, type JSX, toChildArray } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Trouble, useNow } from "../shell/api.ts";
 import { takeFocusWish } from "../shell/router.ts";
@@ -175,9 +175,12 @@ export function Table(p: {
 	head: readonly (string | readonly [title: ComponentChildren, className: string])[];
 	/** Rows; where it `hasBodies`, what holds them. */
 	children: ComponentChildren;
+	/** Stands in its place where it has no rows. */
+	none?: string;
 	hasBodies?: boolean;
 	class?: string;
 }) {
+	if (p.none !== undefined && toChildArray(p.children).length === 0) return <Empty title={p.none} />;
 	return (
 		<Scroll label={p.label}>
 			<table class={p.class}>
