@@ -3,7 +3,7 @@
 // Usage: frames_test ENGINE FOLDER_OF_VECTORS
 #include <concepts>
 #include <map>
-#include <sstream>
+#include <regex>
 
 #include "kit/checked_engine.hpp"
 #include "cpu/sha256_host.hpp"
@@ -228,19 +228,15 @@ void test_bad_frames() {
   check(engine.call(Kind::ping, {}).size() == 1, "the stream goes on after all that");
 }
 
-// How a frame of vectors/frames.json reads: "name=value" for every field, bytes and texts as hex.
+// How a frame of vectors/frames.json reads ("name=value" for every field, bytes and texts as hex), but for
+// the names: those are the table's, from which both that file and the engine's frames are made.
 class FieldTexts {
  public:
-  explicit FieldTexts(const char* names) : names_(names) {}
   void operator()(const auto&... fields) { (add(fields), ...); }
   const std::string& text() const { return text_; }
 
  private:
-  void add(const std::string& value) {
-    std::string name;
-    names_ >> name;
-    text_ += (text_.empty() ? "" : " ") + name + "=" + value;
-  }
+  void add(const std::string& value) { text_ += (text_.empty() ? "" : " ") + value; }
   void add(std::unsigned_integral auto v) { add(std::to_string(v)); }
   void add(Precision v) { add(std::to_string(static_cast<unsigned>(v))); }
   void add(const Hash& v) { add(to_hex(v.b, sizeof v.b)); }
@@ -261,16 +257,17 @@ class FieldTexts {
   }
   void add(const Zeros&) {}
   void add(const Magic&) {}
-  std::istringstream names_;
   std::string text_;
 };
+
+std::string without_names(const std::string& fields) { return std::regex_replace(fields, std::regex("[^ =]+="), ""); }
 
 template <typename Message>
 void check_good_frame(const Frame& frame, const Row& row) {
   const auto message = read_payload<Message>(frame.payload);
-  FieldTexts texts(Message::kFields);
+  FieldTexts texts;
   Message::visit(message, texts);
-  check(frame.kind == static_cast<uint8_t>(Message::kKind) && texts.text() == row.text("fields"), "frames.json " + row.text("name") + ": fields");
+  check(frame.kind == static_cast<uint8_t>(Message::kKind) && texts.text() == without_names(row.text("fields")), "frames.json " + row.text("name") + ": fields");
   check(encode_frame(frame.kind, frame.id, payload_of(message)) == from_hex(row.text("frame")), "frames.json " + row.text("name") + ": bytes");
 }
 

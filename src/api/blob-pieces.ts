@@ -3,7 +3,7 @@
 // sees it. How bytes are read and hashed is passed in. Not here: files (blob-transfer.ts).
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex, concatBytes, equalBytes } from "../protocol/bytes/bytes.ts";
-import { codes } from "../protocol/codes.ts";
+import { codedError } from "../protocol/coded-error.ts";
 import { PIECE_BYTES, pieceBytes, pieceCount } from "../protocol/hash/blob-tree.ts";
 import type { BlobName } from "../protocol/network/job-spec.ts";
 import type { ApiClient } from "./create-client.ts";
@@ -78,8 +78,7 @@ export async function uploadPieces(
 	options.onProgress?.(size, size);
 }
 
-export const wrongBlob = (what: string, why: string) =>
-	new AssayError("BLOB_WRONG", `${what}: ${why}`, { hint: codes.BLOB_WRONG.hint });
+export const wrongBlob = (what: string, why: string) => codedError("BLOB_WRONG", `${what}: ${why}`);
 
 export interface Whence {
 	/** A blob of this job; without it, of the caller's own. */

@@ -55,9 +55,15 @@ export interface ConfigSection {
 	readonly values: ReadonlyMap<string, FileValue>;
 }
 
+/** A verb's work, loaded when it is asked for. */
+export const later =
+	<Given extends readonly unknown[]>(load: () => Promise<(...given: Given) => Promise<number>>) =>
+	async (...given: Given): Promise<number> =>
+		(await load())(...given);
+
 /** A command of a single action says `takes`, `needs` and `run` itself, the others `verbs`. */
 export function command<O extends Options>(
-	row: Omit<CommandRow<O>, "verbs"> & (Verb<O> | { readonly verbs: CommandRow<O>["verbs"] }),
+	row: Omit<CommandRow<O>, "verbs"> & (Verb<NoInfer<O>> | { readonly verbs: CommandRow<NoInfer<O>>["verbs"] }),
 ): Command {
 	const verbs = "verbs" in row ? row.verbs : { "": row };
 	return {

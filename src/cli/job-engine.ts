@@ -1,11 +1,10 @@
 // An engine of this machine for exact programs: started with a folder as its store, and the device that runs
 // them.
 import { createEngineClient, type EngineClient } from "../engine/client/create-engine-client.ts";
-import type { OpenProveSession } from "../engine/client/open-prove-session.ts";
 import type { OpenWrapSession } from "../engine/client/open-wrap-session.ts";
 import { proofOpener, wrapOpener } from "../engine/client/proof-opener.ts";
-import type { OpenWorkSession } from "../engine/client/work-session.ts";
 import { realEnvironment } from "../platform/environment.ts";
+import type { ProofEngine } from "../provider/proofs/order.ts";
 import type { CliIo } from "./command.ts";
 import { linkOptions, openTarget } from "./open-target.ts";
 import { group, text, usageError, type Values, whole } from "./options.ts";
@@ -24,14 +23,11 @@ export const cardOption = {
 	card: text("NAME", "also guess the time on this card, as docs/profiles.md names it: H200, A100-SXM4-80GB, …"),
 };
 
-export interface JobEngine {
-	readonly device: number;
+/** It proves on the same device, or on the CPU where that one proves nothing. */
+export interface JobEngine extends ProofEngine {
 	/** "NVIDIA H200" */
 	readonly name: string;
-	readonly open: OpenWorkSession;
-	/** On the same device, or on the CPU where that one proves nothing. */
-	readonly openProof: OpenProveSession;
-	/** The same, of circuits. */
+	/** Proves circuits. */
 	readonly openWrap: OpenWrapSession;
 	close(): Promise<void>;
 }

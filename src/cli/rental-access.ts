@@ -7,6 +7,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Rental } from "../api/types.ts";
 import { AssayError } from "../protocol/assay-error.ts";
+import type { RentalAccess } from "../protocol/network/rental.ts";
 import { customerFolder } from "./api-connection.ts";
 import type { CliIo } from "./command.ts";
 import type { Paint } from "./print/paint.ts";
@@ -83,15 +84,8 @@ const HOST = /^[A-Za-z0-9:][A-Za-z0-9.:-]{0,252}$/;
 const USER = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/;
 const HOST_KEY = /^(ssh-[a-z0-9-]+|ecdsa-[a-z0-9-]+) [A-Za-z0-9+/]{20,2000}={0,2}$/;
 
-interface Access {
-	readonly host: string;
-	readonly port: number;
-	readonly user: string;
-	readonly hostKey: string;
-}
-
 /** Throws RENTAL_STATE when there is nothing to log in to, API_REPLY_BAD when it is no address. */
-function accessOf({ id, state, access }: Rental): Access {
+function accessOf({ id, state, access }: Rental): RentalAccess {
 	if (access === null || state !== "active")
 		throw new AssayError("RENTAL_STATE", `rental ${shortId(id)} is ${state}: there is nothing to log in to`, {
 			hint: "See: assay rent list",

@@ -111,7 +111,7 @@ function endText(path: string, end: RunEnd, tookMs: number, workload: Workload, 
 	].join("\n");
 }
 
-export async function runJobFile(file: string, values: Asked, io: CliIo): Promise<number> {
+export async function runJobFile(values: Asked, io: CliIo, file: string): Promise<number> {
 	const { nowMs } = realEnvironment();
 	const started = nowMs();
 	const { text, json } = parsedJob(resolve(io.cwd, file), values.steps);
@@ -161,9 +161,9 @@ export async function runJobFile(file: string, values: Asked, io: CliIo): Promis
 
 /** `assay job plan FILE`: read, built and checked as `run` would, without an engine. */
 export async function planJobFile(
-	file: string,
 	values: Pick<Asked, "steps" | "json"> & HostValues & { readonly card: string | undefined },
 	io: CliIo,
+	file: string,
 ): Promise<number> {
 	const { json } = parsedJob(resolve(io.cwd, file), values.steps);
 	const { program, segments, files } = await workloadOf(resolve(io.cwd, file), json);

@@ -34,7 +34,7 @@ function arrayOf(tensor: Tensor | undefined, path: string, bytes: Uint8Array): U
 	return tensor === undefined || !path.endsWith(".bin") ? bytes : writeNpy(tensor.type, tensor.dims, bytes);
 }
 
-export async function runProgramFile(path: string, values: Asked, io: CliIo): Promise<number> {
+export async function runProgramFile(values: Asked, io: CliIo, path: string): Promise<number> {
 	const program = readProgram(readInput(resolve(io.cwd, path), MOST_BYTES, "Give a program."));
 	const inputs = Object.fromEntries(
 		(values.input ?? []).map((one) => {

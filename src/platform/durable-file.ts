@@ -130,3 +130,9 @@ export async function removeDrafts(folder: string, olderThanMs = 3_600_000): Pro
 		if (found && Date.now() - found.mtimeMs > olderThanMs) await nodeFs.rm(join(folder, name), { force: true });
 	}
 }
+
+export const isThere = (path: string): Promise<boolean> =>
+	nodeFs.access(path).then(
+		() => true,
+		() => false,
+	);

@@ -48,7 +48,9 @@ function sourceFiles(): string[] {
 
 test("every AssayError of the sources carries a code of kind error", () => {
 	for (const name of sourceFiles())
-		for (const [, code] of readFileSync(join(SOURCES, name), "utf8").matchAll(/new AssayError\(\s*"([^"]*)"/g))
+		for (const [, code] of readFileSync(join(SOURCES, name), "utf8").matchAll(
+			/(?:new AssayError|codedError)\(\s*"([^"]*)"/g,
+		))
 			assert.equal(table[code!]?.kind, "error", `${name}: ${code} is not in src/protocol/codes.ts as an error`);
 });
 

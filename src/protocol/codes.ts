@@ -28,6 +28,16 @@ const OTHER_FILE = "Give the vendor's file that belongs to this evidence.";
 const GUEST = "Ask for a guest that was started as the policy wishes.";
 const PATCH = "Ask the host to update its BIOS and microcode, or fetch newer collateral.";
 
+const RIGHT_ENGINE = "Check that the engine is the one you sent.";
+const CONNECTION = "Check the connection and probe again.";
+const FRESH_PROBE = "Ask for a fresh probe.";
+const ADVISORIES = "Read the advisories that the verdict names.";
+const OUR_MISTAKE = "Report this: it is a mistake in the program.";
+const QUIET_ENGINE = "Check that the far side runs the engine and nothing prints to its output.";
+const ROUTE_PAGE = "See docs/api.md for the route.";
+const SAME_RELEASE = "Use the same release at both ends; if it stays, the far side is not ours.";
+const WHOLE_FOLDER = "Copy the run's folder again, whole.";
+
 const PROVES_NOTHING = "The file proves nothing; nobody is convicted by it.";
 
 const invalid = (meaning: string, hint: string): CodeEntry => ({ kind: "verdict-invalid", meaning, hint });
@@ -132,11 +142,8 @@ export const codes = {
 		"The signer is not one of those that were expected.",
 		"Accept this key only if you know whose it is.",
 	),
-	REPLAYED: invalid(
-		"This is the evidence of another probe, or of one that was already seen.",
-		"Ask for a fresh probe.",
-	),
-	STALE: invalid("The probe was made outside the time that was asked for.", "Ask for a fresh probe."),
+	REPLAYED: invalid("This is the evidence of another probe, or of one that was already seen.", FRESH_PROBE),
+	STALE: invalid("The probe was made outside the time that was asked for.", FRESH_PROBE),
 	TARGET_OTHER: invalid("The probe was made of another target.", "Ask for evidence of the target you mean."),
 
 	// What was asked
@@ -300,10 +307,7 @@ export const codes = {
 		"The connection ended after the provider had committed and before it had answered for it.",
 		"A host that was killed or lost its network is probed again. Once more before ten valid proofs, and it counts as failed.",
 	),
-	CHALLENGE_SILENT: inconclusive(
-		"No commitment came before the deadline, or the link broke.",
-		"Check the connection and probe again.",
-	),
+	CHALLENGE_SILENT: inconclusive("No commitment came before the deadline, or the link broke.", CONNECTION),
 	CHALLENGE_GARBAGE: inconclusive(
 		"The engine's answer broke the protocol before a commitment.",
 		"Check that the engine is the one you sent, then probe again.",
@@ -327,14 +331,8 @@ export const codes = {
 		"No GPU report says whether confidential computing is on.",
 		"Only a measured guest can tell; ask for a quote that names the report.",
 	),
-	TCB_HARDENING: finding(
-		"The platform is current if its software works around known weaknesses.",
-		"Read the advisories that the verdict names.",
-	),
-	TCB_CONFIGURATION: finding(
-		"The platform is current if its BIOS is configured for it.",
-		"Read the advisories that the verdict names.",
-	),
+	TCB_HARDENING: finding("The platform is current if its software works around known weaknesses.", ADVISORIES),
+	TCB_CONFIGURATION: finding("The platform is current if its BIOS is configured for it.", ADVISORIES),
 	ALIAS_CHECK_MISSING: finding(
 		"The platform does not say that it checked its memory for aliases.",
 		"Its owner may read guests with a changed memory module (BadRAM); ask for newer firmware.",
@@ -439,7 +437,7 @@ export const codes = {
 	),
 
 	// Errors: what the user or the surroundings did
-	NOT_CANONICAL: error("A value cannot be written as canonical JSON.", "Report this: it is a mistake in the program."),
+	NOT_CANONICAL: error("A value cannot be written as canonical JSON.", OUR_MISTAKE),
 	USAGE: error("The command line was not understood.", "See the command's --help."),
 	FILE_UNREADABLE: error("A file could not be read.", "Check its path and permissions."),
 	FILE_KIND: error(
@@ -447,17 +445,11 @@ export const codes = {
 		"Evidence, fraud files, proofs and receipts are judged by `assay verify FILE`, runs by `assay job check DIR`, reports and quotes by `assay attest verify FILE`.",
 	),
 	FILE_UNWRITABLE: error("A file could not be written.", "Check its folder and permissions."),
-	CLAIM_BAD: error("What the host says of itself is not a claim.", "Check that the engine is the one you sent."),
-	FRAME_BAD: error(
-		"A frame breaks the wire protocol.",
-		"Check that the far side runs the engine and nothing prints to its output.",
-	),
-	FRAME_TOO_LARGE: error(
-		"A frame is longer than the protocol allows.",
-		"Check that the far side runs the engine and nothing prints to its output.",
-	),
-	REPLY_WRONG: error("A reply does not fit what was asked.", "Check that the engine is the one you sent."),
-	REPLY_UNASKED: error("A reply came to nothing that was asked.", "Check that the engine is the one you sent."),
+	CLAIM_BAD: error("What the host says of itself is not a claim.", RIGHT_ENGINE),
+	FRAME_BAD: error("A frame breaks the wire protocol.", QUIET_ENGINE),
+	FRAME_TOO_LARGE: error("A frame is longer than the protocol allows.", QUIET_ENGINE),
+	REPLY_WRONG: error("A reply does not fit what was asked.", RIGHT_ENGINE),
+	REPLY_UNASKED: error("A reply came to nothing that was asked.", RIGHT_ENGINE),
 	KEY_UNUSABLE: error("The verifier's key could not be used.", "Check the key file and its permissions."),
 	TARGET_BAD: error("The target was not understood.", "Use local or ssh://user@host[:port]."),
 	ENGINE_MISSING: error(
@@ -479,13 +471,13 @@ export const codes = {
 		"Its disk may be full or broken, or something there changes programs.",
 	),
 	PLATFORM_UNSUPPORTED: error("The target's platform is not supported.", "Linux on x86-64 or arm64 is."),
-	LINK_CLOSED: error("The link to the engine was closed.", "Check the connection and probe again."),
+	LINK_CLOSED: error("The link to the engine was closed.", CONNECTION),
 	LINK_DEADLINE: error(
 		"Something came, but the answer was not complete at its deadline.",
 		"The device is slower than expected or the engine is stuck; probe again.",
 	),
-	LINK_SILENT: error("Nothing came before the deadline.", "Check the connection and probe again."),
-	LINK_FLOOD: error("The far side sends without end.", "Check that the engine is the one you sent."),
+	LINK_SILENT: error("Nothing came before the deadline.", CONNECTION),
+	LINK_FLOOD: error("The far side sends without end.", RIGHT_ENGINE),
 	HOST_UNREACHABLE: error(
 		"The host cannot be reached over ssh.",
 		"Check its name, its port and that an SSH server runs there.",
@@ -518,16 +510,13 @@ export const codes = {
 	),
 
 	// The API: what a request got wrong (src/api/server/problem.ts has the HTTP status of each)
-	REQUEST_BAD: error(
-		"The request's path, query or headers are not what the route takes.",
-		"See docs/api.md for the route.",
-	),
+	REQUEST_BAD: error("The request's path, query or headers are not what the route takes.", ROUTE_PAGE),
 	CURSOR_BAD: error("The cursor is not one that this list gave.", "Begin again without a cursor."),
 	BODY_BAD: error(
 		"The body is not plain JSON in UTF-8.",
 		"Send one JSON value, not nested too deeply, without NUL characters or keys such as __proto__.",
 	),
-	BODY_SHAPE: error("A field of the body is missing, surplus or of the wrong kind.", "See docs/api.md for the route."),
+	BODY_SHAPE: error("A field of the body is missing, surplus or of the wrong kind.", ROUTE_PAGE),
 	BODY_TOO_LARGE: error("The body is larger than the route takes.", "Send less at once."),
 	CONTENT_TYPE_WRONG: error(
 		"The body is not declared as what the route takes.",
@@ -668,10 +657,7 @@ export const codes = {
 	STREAM_BROKEN: error("The stream of events broke off.", "Open it again; it goes on after the last event."),
 
 	// The agent link
-	AGENT_MESSAGE_BAD: error(
-		"A message of the agent link breaks its rules, or came out of turn.",
-		"Use the same release at both ends; if it stays, the far side is not ours.",
-	),
+	AGENT_MESSAGE_BAD: error("A message of the agent link breaks its rules, or came out of turn.", SAME_RELEASE),
 	AGENT_PROOF_WRONG: error(
 		"The far side of an agent link did not prove the key that it names.",
 		"Do not trust it: something else answers there, or sits in between.",
@@ -680,10 +666,7 @@ export const codes = {
 		"The far side of an agent link did not answer in time.",
 		"Check the connection; it is dialled again.",
 	),
-	AGENT_FLOOD: error(
-		"The far side of an agent link sends more, or reads less, than it may.",
-		"Use the same release at both ends; if it stays, the far side is not ours.",
-	),
+	AGENT_FLOOD: error("The far side of an agent link sends more, or reads less, than it may.", SAME_RELEASE),
 	AGENT_CLOSED: error("The agent link is closed.", "The provider dials again by itself; wait, or look at its log."),
 	AGENT_CROWDED: error(
 		"Too many agent links come from one address, or wait to be proven.",
@@ -902,7 +885,7 @@ export const codes = {
 		"The database is of before the first release, whose tables are not brought up to date. Nothing in it was changed.",
 		"Begin anew beside it: name another data folder (`--data`) or another database (`--database`). The version that made it reads it still.",
 	),
-	STORE_FAILED: error("The database refused a statement.", "Report this: it is a mistake in the program."),
+	STORE_FAILED: error("The database refused a statement.", OUR_MISTAKE),
 	ESCROW_REFUSED: error(
 		"A rental's deposit on chain is not there, or not what the rental costs.",
 		"`assay rent start --key-file FILE` makes one that fits; docs/rentals.md.",
@@ -1228,10 +1211,7 @@ export const codes = {
 		"A file in a run's folder is not what the claim's last state gives, or its journal is not that of the claim.",
 		"Do not use that file; run or fetch the job again. Files that another version of assay wrote may have another form.",
 	),
-	RUN_FILE_MISSING: inconclusive(
-		"A file that the work delivers is not in the run's folder.",
-		"Copy the run's folder again, whole.",
-	),
+	RUN_FILE_MISSING: inconclusive("A file that the work delivers is not in the run's folder.", WHOLE_FOLDER),
 	RUN_FILE_UNCOMPARED: inconclusive(
 		"A file in the run's folder could not be compared with what the claim's last state gives.",
 		"Give the job file with --job FILE, its data beside it; replace links and folders by plain files.",
@@ -1244,7 +1224,7 @@ export const codes = {
 		"A saved state is not the one that the run committed to.",
 		"It belongs to another run or program, or was changed; ask for the run's own folder.",
 	),
-	CLAIM_MALFORMED: error("A claim file is cut off or has other fields.", "Copy the run's folder again, whole."),
+	CLAIM_MALFORMED: error("A claim file is cut off or has other fields.", WHOLE_FOLDER),
 	CLAIM_ROOT: error("The hashes of a claim do not follow from what it lists.", "Do not trust this claim."),
 } as const satisfies Readonly<Record<string, CodeEntry>>;
 

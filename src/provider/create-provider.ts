@@ -4,7 +4,6 @@
 // src/engine/agent/, the engine lend-engine.ts, rentals rental/. Page: docs/agent-link.md.
 import { join } from "node:path";
 import type { AgentBounds } from "../engine/agent/agent-bounds.ts";
-import type { EngineLimits } from "../engine/agent/agent-calls.ts";
 import type { AgentOffer } from "../engine/agent/agent-messages.ts";
 import type { AgentHandlers, ValidatorConnection } from "../engine/agent/dial-agent.ts";
 import { dialAgent } from "../engine/agent/dial-agent.ts";
@@ -15,11 +14,10 @@ import { readU32 } from "../protocol/bytes/bytes.ts";
 import type { HostClaim } from "../protocol/probe/evidence.ts";
 import type { Signer } from "../protocol/probe/signer.ts";
 import { openDiskBudget } from "./disk-budget.ts";
-import type { TurnRules } from "./engine-turns.ts";
 import { hostTraces, startHostWatch } from "./host-watch.ts";
 import type { HostJobs, HostJobsOptions } from "./jobs/host-jobs.ts";
-import { EngineLender } from "./lend-engine.ts";
-import { errorToEvent, type ProviderEvent } from "./provider-event.ts";
+import { EngineLender, type EngineLenderOptions } from "./lend-engine.ts";
+import { errorToEvent } from "./provider-event.ts";
 import type { EnvironmentMaker } from "./rental/environment.ts";
 import { type HostRentals, openHostRentals } from "./rental/host-rentals.ts";
 import { type BookEntry, bookPath } from "./rental/rental-book.ts";
@@ -31,7 +29,7 @@ import { RETRY, type Retry, serveValidator } from "./serve-validator.ts";
 import { createReceiptSigner } from "./sign-receipts.ts";
 import { loadValidatorPins } from "./validator-pins.ts";
 
-export interface ProviderOptions {
+export interface ProviderOptions extends Omit<EngineLenderOptions, "disk"> {
 	readonly signer: Signer;
 	/** As parseValidatorUrl gave them. */
 	readonly validators: readonly string[];
@@ -41,14 +39,8 @@ export interface ProviderOptions {
 	readonly dataFolder: string;
 	readonly name: string;
 	readonly pricePerHourMicros: number;
-	readonly engine: { readonly command: string; readonly args: readonly string[] };
-	readonly env: Readonly<Record<string, string | undefined>>;
-	/** The most that a validator may ask for. */
-	readonly limits: EngineLimits;
 	/** What engines may write to the disk in a day, of all validators together. Null: no limit. */
 	readonly diskBytesPerDay: number | null;
-	/** For tests: see engine-turns.ts. */
-	readonly turns?: TurnRules;
 	/** Null: nothing to rent, and no earlier rental to look after. */
 	readonly rental: null | {
 		/** False: no new rentals, only what the book still has. */
@@ -62,10 +54,7 @@ export interface ProviderOptions {
 	readonly jobs?: ((host: JobsHost) => Promise<HostJobs>) | null;
 	/** Null: it follows no chain, and believes a validator's word on which block calls. */
 	readonly chain?: RollChain | null;
-	readonly clockUs: () => number;
 	readonly nowMs: () => number;
-	readonly randomBytes: (size: number) => Uint8Array;
-	readonly onEvent: (event: ProviderEvent) => void;
 	readonly bounds?: Partial<AgentBounds>;
 	readonly retry?: Partial<Retry>;
 	/** `isOff`: it answers none. The rest is for tests: see roll-call/answer-calls.ts. */

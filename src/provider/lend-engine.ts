@@ -21,6 +21,7 @@ export interface EngineLenderOptions {
 	readonly limits: EngineLimits;
 	/** Null: no limit. */
 	readonly disk: DiskBudget | null;
+	/** For tests: see engine-turns.ts. */
 	readonly turns?: TurnRules;
 	readonly clockUs: () => number;
 	readonly randomBytes: (size: number) => Uint8Array;

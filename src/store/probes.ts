@@ -9,6 +9,7 @@ import type { DeviceRow } from "./devices.ts";
 import type { EvidenceFolder } from "./files/evidence.ts";
 import { type Query, readPage } from "./page.ts";
 import { type FinishProbe, type FinishResult, finishProbe } from "./probe-finish.ts";
+import type { CurrentFigure, Provider } from "./providers.ts";
 import { alive, holdsLease, providerLease } from "./queue/leases.ts";
 import { takeOver } from "./queue/take-over.ts";
 
@@ -42,19 +43,9 @@ export interface Probe {
 }
 
 /** Its provider as it is now: largest group of equal cards, fp16 of the weakest. */
-interface ProbedHost {
-	readonly name: string;
-	readonly model: string | null;
-	readonly gpuCount: number;
-	readonly fp16OpsPerS: number | null;
-}
+type ProbedHost = Pick<Provider, "name" | "model" | "gpuCount" | "fp16OpsPerS">;
 
-interface NewProbe {
-	readonly id: string;
-	readonly providerId: string;
-	readonly validator: string;
-	readonly startedAtMs: number;
-}
+type NewProbe = Pick<Probe, "id" | "providerId" | "validator" | "startedAtMs">;
 
 export interface PendingProbe {
 	readonly probeId: string;
@@ -75,12 +66,7 @@ interface FigureOfDevice {
 	readonly limit?: number;
 }
 
-interface PastFigure {
-	readonly atMs: number;
-	readonly value: number;
-	readonly unit: string;
-	readonly probeId: string;
-}
+type PastFigure = Pick<CurrentFigure, "atMs" | "value" | "unit" | "probeId">;
 
 interface ProbeFilter extends Pick<Probe, "providerId" | "state"> {
 	readonly verdict: VerdictStatus;

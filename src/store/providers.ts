@@ -20,17 +20,13 @@ export interface Offer {
 	readonly ssh: boolean;
 }
 
-export interface Provider {
+export interface Provider extends Offer {
 	/** 64 hex digits. */
 	readonly id: string;
-	readonly name: string;
 	readonly link: LinkKind;
 	/** ssh://…, "local", or "" for agents. */
 	readonly target: string;
 	readonly state: ProviderState;
-	readonly pricePerHourMicros: number;
-	readonly rentable: boolean;
-	readonly ssh: boolean;
 	readonly registeredAtMs: number;
 	/** The live process that holds its agent connection; null: not connected, and always for ssh and local. */
 	readonly connectedTo: string | null;

@@ -1,7 +1,7 @@
 // What PostgreSQL and its driver say, as an error of ours. The server's message goes into `cause` and, where
 // it helps, into the sentence; values of statements never do.
 import { AssayError } from "../protocol/assay-error.ts";
-import { codes } from "../protocol/codes.ts";
+import { codedError } from "../protocol/coded-error.ts";
 
 const LOST = new Set([
 	"ECONNREFUSED",
@@ -47,10 +47,7 @@ export function storeError(cause: unknown): AssayError {
 	const code = codeOf(cause);
 	const message = cause instanceof Error ? cause.message || cause.name : String(cause);
 	if (connectionLost(cause))
-		return new AssayError("STORE_UNREACHABLE", `the database cannot be reached: ${message}`, {
-			hint: codes.STORE_UNREACHABLE.hint,
-			cause,
-		});
+		return codedError("STORE_UNREACHABLE", `the database cannot be reached: ${message}`, { cause });
 	if (code === "57014" || code === "55P03")
 		return new AssayError("STORE_TIMEOUT", `the database took too long: ${message}`, { cause });
 	if (isClash(cause) || code.startsWith("23505"))

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { ApiLimits } from "../api/server/server-options.ts";
 import type { Link } from "../engine/links/link.ts";
 import { createParams, type ParamOverrides, type Params } from "../market/params.ts";
-import { AssayError } from "../protocol/assay-error.ts";
+import { codedError } from "../protocol/coded-error.ts";
 import { areUrls } from "../protocol/network/without-login.ts";
 import { QUICKNET } from "../protocol/roll-call/drand.ts";
 import type { BucketOptions } from "../store/bucket/bucket.ts";
@@ -239,10 +239,7 @@ export function createValidatorConfig(settings: ValidatorSettings): ValidatorCon
 		chain: chain === undefined || chain === null ? null : filled(chainDefaults, chain),
 	};
 	const wrong = mistakes(config);
-	if (wrong.length > 0)
-		throw new AssayError("CONFIG_BAD", `the validator's settings cannot be used: ${wrong.join("; ")}`, {
-			hint: "See docs/network.md, or assay validate --help.",
-		});
+	if (wrong.length > 0) throw codedError("CONFIG_BAD", `the validator's settings cannot be used: ${wrong.join("; ")}`);
 	return config;
 }
 

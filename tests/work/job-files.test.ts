@@ -422,9 +422,9 @@ test("a fetched result: its inputs come from the job, and all of it is run again
 
 const proveFetched = (path: string) =>
 	proveJob(
-		path,
 		{ ...none, json: true, segments: undefined, wrap: undefined, powers: "dev", out: undefined },
 		io(path) as never,
+		path,
 	);
 
 test("--sample 0 compares files alone, and says that nothing was run again", async () => {

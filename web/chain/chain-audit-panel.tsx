@@ -136,20 +136,18 @@ function Found({ audit }: { audit: ChainAudit }) {
 			{audit.differences.length === 0 ? null : (
 				<>
 					<Table label="What differs" head={["What", "Whose", "Stated", "Worked out"]}>
-						<tbody>
-							{audit.differences.slice(0, MAX_SHOWN).map(({ what, who, stated, right }) => (
-								<tr key={`${what} ${who} ${stated}`}>
-									<td class="differs">{what}</td>
-									<td>{who.startsWith("0x") ? <Account account={who} /> : who}</td>
-									<td>
-										<code>{long(stated)}</code>
-									</td>
-									<td>
-										<code>{long(right)}</code>
-									</td>
-								</tr>
-							))}
-						</tbody>
+						{audit.differences.slice(0, MAX_SHOWN).map(({ what, who, stated, right }) => (
+							<tr key={`${what} ${who} ${stated}`}>
+								<td class="differs">{what}</td>
+								<td>{who.startsWith("0x") ? <Account account={who} /> : who}</td>
+								<td>
+									<code>{long(stated)}</code>
+								</td>
+								<td>
+									<code>{long(right)}</code>
+								</td>
+							</tr>
+						))}
 					</Table>
 					{audit.differences.length > MAX_SHOWN ? (
 						<p class="dim">… and {audit.differences.length - MAX_SHOWN} more</p>

@@ -138,45 +138,43 @@ function Reports({ epoch, token }: { epoch: ChainEpoch; token: Chain["token"] })
 					label="Reports of all validators"
 					head={[["Seat", "num"], "Validator", ["Stake", "num"], "Report", "Counts", "Signed", "Root", "Leaves"]}
 				>
-					<tbody>
-						{epoch.reportsOf.map((one) => (
-							<tr key={one.account}>
-								<td class="num">{one.seat ?? <span class="dim">–</span>}</td>
-								<td>
-									<Account account={one.account} /> {one.isSelf ? <span class="dim">this one</span> : null}
-								</td>
-								<td class="num">
-									<Amount amount={one.stake} token={token} />
-								</td>
-								<td>
-									<Badge tone={REPORT[one.state][1]}>{isLate ? MISSED[one.state] : REPORT[one.state][0]}</Badge>
-								</td>
-								<td>
-									<Mark is={one.isCounted} yes="in the set" no="left out" />
-								</td>
-								<td>
-									<Mark is={one.hasSigned} yes="signed" no="did not" />
-								</td>
-								<td>
-									<Account account={one.root} />
-								</td>
-								<td>
-									{one.root === null ? (
-										<span class="dim">–</span>
-									) : (
-										<>
-											{one.leavesPath === null || one.leaves === "none" ? null : (
-												<a href={one.leavesPath} download={`epoch-${epoch.number}-report-${one.account}.json`}>
-													{formatCount(one.scores ?? 0)}
-												</a>
-											)}{" "}
-											{LEAVES[one.leaves]}
-										</>
-									)}
-								</td>
-							</tr>
-						))}
-					</tbody>
+					{epoch.reportsOf.map((one) => (
+						<tr key={one.account}>
+							<td class="num">{one.seat ?? <span class="dim">–</span>}</td>
+							<td>
+								<Account account={one.account} /> {one.isSelf ? <span class="dim">this one</span> : null}
+							</td>
+							<td class="num">
+								<Amount amount={one.stake} token={token} />
+							</td>
+							<td>
+								<Badge tone={REPORT[one.state][1]}>{isLate ? MISSED[one.state] : REPORT[one.state][0]}</Badge>
+							</td>
+							<td>
+								<Mark is={one.isCounted} yes="in the set" no="left out" />
+							</td>
+							<td>
+								<Mark is={one.hasSigned} yes="signed" no="did not" />
+							</td>
+							<td>
+								<Account account={one.root} />
+							</td>
+							<td>
+								{one.root === null ? (
+									<span class="dim">–</span>
+								) : (
+									<>
+										{one.leavesPath === null || one.leaves === "none" ? null : (
+											<a href={one.leavesPath} download={`epoch-${epoch.number}-report-${one.account}.json`}>
+												{formatCount(one.scores ?? 0)}
+											</a>
+										)}{" "}
+										{LEAVES[one.leaves]}
+									</>
+								)}
+							</td>
+						</tr>
+					))}
 				</Table>
 			)}
 		</Panel>

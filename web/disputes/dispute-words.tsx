@@ -4,7 +4,7 @@
 import type { Dispute } from "../../src/api/types.ts";
 import { shortAmount } from "../chain/chain-format.ts";
 import { formatCount, formatLeft } from "../parts/format.ts";
-import { Badge, Empty, Id, Panel, Table, Time } from "../parts/small.tsx";
+import { Badge, Empty, IdCell, Panel, Table, Time } from "../parts/small.tsx";
 import { useNow } from "../shell/api.ts";
 import { type AskedPlace, chainPlace, placeText, relayedPlace } from "./dispute-way.ts";
 
@@ -52,17 +52,15 @@ export function WordsPanel({ words }: { words: readonly Word[] }) {
 				<Empty title="Nobody has asked anything yet">Questions appear here as they are asked.</Empty>
 			) : (
 				<Table label="Questions and answers" head={head}>
-					<tbody>
-						{words.map(({ atMs, road, place, bytes, gas }, i) => (
-							<tr key={i}>
-								<td>{place === null ? <span class="dim">not a question that can be read</span> : placeText(place)}</td>
-								<td>{bytes === null ? <Badge tone="inconclusive">no answer</Badge> : `${formatCount(bytes)} bytes`}</td>
-								<td>{road === "relay" ? "relay" : "chain"}</td>
-								<td class="num">{gas === null ? "–" : formatCount(gas)}</td>
-								<td class="num">{atMs === null ? "–" : <Time atMs={atMs} />}</td>
-							</tr>
-						))}
-					</tbody>
+					{words.map(({ atMs, road, place, bytes, gas }, i) => (
+						<tr key={i}>
+							<td>{place === null ? <span class="dim">not a question that can be read</span> : placeText(place)}</td>
+							<td>{bytes === null ? <Badge tone="inconclusive">no answer</Badge> : `${formatCount(bytes)} bytes`}</td>
+							<td>{road === "relay" ? "relay" : "chain"}</td>
+							<td class="num">{gas === null ? "–" : formatCount(gas)}</td>
+							<td class="num">{atMs === null ? "–" : <Time atMs={atMs} />}</td>
+						</tr>
+					))}
 				</Table>
 			)}
 		</Panel>
@@ -103,23 +101,19 @@ export function GamesPanel({ chain }: { chain: OnChain }) {
 				<Empty title="No game was needed">Whoever answers by the relay is not asked on the chain.</Empty>
 			) : (
 				<Table label="Games on the chain" head={head}>
-					<tbody>
-						{games.map((game) => (
-							<tr key={game.accuser}>
-								<td>
-									<Id id={game.accuser} />
-								</td>
-								<td>
-									<Clock game={game} skewS={skewS} isOver={conviction !== null} />
-								</td>
-								<td class="num">
-									{game.rounds.filter(({ answer }) => answer !== null).length} of {game.rounds.length} answered
-								</td>
-								<td class="num">{formatUnits(game.deposits)}</td>
-								<td class="num">{formatCount(gasOf(game, gas))}</td>
-							</tr>
-						))}
-					</tbody>
+					{games.map((game) => (
+						<tr key={game.accuser}>
+							<IdCell id={game.accuser} />
+							<td>
+								<Clock game={game} skewS={skewS} isOver={conviction !== null} />
+							</td>
+							<td class="num">
+								{game.rounds.filter(({ answer }) => answer !== null).length} of {game.rounds.length} answered
+							</td>
+							<td class="num">{formatUnits(game.deposits)}</td>
+							<td class="num">{formatCount(gasOf(game, gas))}</td>
+						</tr>
+					))}
 				</Table>
 			)}
 		</Panel>

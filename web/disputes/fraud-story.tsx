@@ -90,7 +90,7 @@ function SumWorking({ of, said }: { of: Extract<Working, { kind: "sum" }>; said:
 					</>
 				)}
 			</p>
-			<Table label="The chunk, worked out" head={head} class="working">
+			<Table label="The chunk, worked out" head={head} class="working" hasBodies>
 				<tbody>
 					{shown.slice(0, isAll ? shown.length : FEW).map(row)}
 					{left > 0 ? (
@@ -141,16 +141,14 @@ function MapWorking({ of: { section, turn, carried, lines, wrong } }: { of: Extr
 				)}
 			</p>
 			<Table label="Instructions, as it said" head={["Instruction", ["It said", "num"]]} class="working">
-				<tbody>
-					{lines.map(({ text, value }, i) => (
-						<tr key={i} class={i === wrong ? "is-invalid" : undefined}>
-							<td>
-								<code>{text}</code>
-							</td>
-							<td class="num">{value}</td>
-						</tr>
-					))}
-				</tbody>
+				{lines.map(({ text, value }, i) => (
+					<tr key={i} class={i === wrong ? "is-invalid" : undefined}>
+						<td>
+							<code>{text}</code>
+						</td>
+						<td class="num">{value}</td>
+					</tr>
+				))}
 			</Table>
 		</>
 	);
@@ -170,14 +168,12 @@ function LeafWorking({ of: { leaf, at, around, what } }: { of: Extract<Working, 
 				]}
 				class="working"
 			>
-				<tbody>
-					{around.map(({ index, value }) => (
-						<tr key={index} class={index === at ? "is-invalid" : undefined}>
-							<td class="num">{index}</td>
-							<td class="num">{value}</td>
-						</tr>
-					))}
-				</tbody>
+				{around.map(({ index, value }) => (
+					<tr key={index} class={index === at ? "is-invalid" : undefined}>
+						<td class="num">{index}</td>
+						<td class="num">{value}</td>
+					</tr>
+				))}
 			</Table>
 		</>
 	);

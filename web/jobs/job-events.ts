@@ -3,6 +3,9 @@
 // events a second over half an hour: adding one costs the same however many there were.
 import type { NetworkEvent } from "../../src/api/types.ts";
 
+/** Something else of a job than what its providers tell several times a second. */
+export const isMove = ({ kind }: Pick<NetworkEvent, "kind">) => /^job\.(?!(metrics|preview|progress)$)/.test(kind);
+
 interface JobEventLine {
 	readonly id: string;
 	readonly atMs: number;

@@ -8,12 +8,10 @@ import { CustomerPanel } from "../rent/reserve-panel.tsx";
 import { useReloadOn } from "../shell/api.ts";
 import { usePaged } from "../shell/paged.ts";
 import { goTo, type Place, replaceQuery, setQuery } from "../shell/router.ts";
+import { isMove } from "./job-events.ts";
 import { PartBadge } from "./job-parts.tsx";
 
 const KINDS = ["train", "infer", "render", "simulate", "classify", "program"];
-
-const isMove = ({ kind }: { readonly kind: string }) =>
-	kind.startsWith("job.") && !/^job\.(metrics|preview|progress)$/.test(kind);
 
 const COLUMNS: readonly Column<JobSummary>[] = [
 	column("job", "Job", 10, (row) => (

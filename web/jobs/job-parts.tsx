@@ -3,7 +3,7 @@
 import type { Job, JobDraws, JobHostView } from "../../src/api/types.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { formatCount, formatFigure } from "../parts/format.ts";
-import { Badge, Empty, Id, Panel, Table, Time, type Tone } from "../parts/small.tsx";
+import { Badge, Id, IdCell, Panel, Table, Time, type Tone } from "../parts/small.tsx";
 import { AttestedOf } from "../proofs/attested.tsx";
 import type { LiveJob } from "./job-events.ts";
 
@@ -60,37 +60,35 @@ export function PartsPanel({ parts, live, hosts, perWindow }: PartsProps) {
 	return (
 		<Panel title="Parts" aside={`each has its own claim, bond and payment; a state is kept ${everyWindow(perWindow)}`}>
 			<Table label="Parts of the job" head={head as PartsHead}>
-				<tbody>
-					{parts.map((one) => {
-						const done = Math.max(one.done, live.done.get(one.part) ?? 0);
-						return (
-							<tr key={one.part} data-part={one.part} data-state={one.state}>
-								<td>
-									{one.part + 1}
-									{one.attempt > 1 ? <span class="dim"> attempt {one.attempt}</span> : null}
-								</td>
-								<td>
-									<PartBadge {...one} />
-								</td>
-								<td>
-									{one.provider === null ? (
-										"–"
-									) : (
-										<>
-											<Id id={one.provider} href={`/providers/${one.provider}`} /> <AttestedOf id={one.provider} />{" "}
-											<Proven host={known.get(one.provider)} />
-										</>
-									)}
-								</td>
-								<td class="num">{formatCount(done)}</td>
-								<td class="num">{formatCount(Math.floor(done / perWindow))}</td>
-								<td>{checks(one)}</td>
-								<td>{one.claim === null ? "–" : <Id id={one.claim} />}</td>
-								<td>{one.untilMs === 0 || isEnded(one) ? "–" : <Time atMs={one.untilMs} />}</td>
-							</tr>
-						);
-					})}
-				</tbody>
+				{parts.map((one) => {
+					const done = Math.max(one.done, live.done.get(one.part) ?? 0);
+					return (
+						<tr key={one.part} data-part={one.part} data-state={one.state}>
+							<td>
+								{one.part + 1}
+								{one.attempt > 1 ? <span class="dim"> attempt {one.attempt}</span> : null}
+							</td>
+							<td>
+								<PartBadge {...one} />
+							</td>
+							<td>
+								{one.provider === null ? (
+									"–"
+								) : (
+									<>
+										<Id id={one.provider} href={`/providers/${one.provider}`} /> <AttestedOf id={one.provider} />{" "}
+										<Proven host={known.get(one.provider)} />
+									</>
+								)}
+							</td>
+							<td class="num">{formatCount(done)}</td>
+							<td class="num">{formatCount(Math.floor(done / perWindow))}</td>
+							<td>{checks(one)}</td>
+							<td>{one.claim === null ? "–" : <Id id={one.claim} />}</td>
+							<td>{one.untilMs === 0 || isEnded(one) ? "–" : <Time atMs={one.untilMs} />}</td>
+						</tr>
+					);
+				})}
 			</Table>
 		</Panel>
 	);
@@ -112,31 +110,21 @@ export function DrawsPanel({ draws }: { draws: JobDraws }) {
 				)
 			}
 		>
-			{draws.draws.length === 0 ? (
-				<Empty title="Nobody was drawn yet" />
-			) : (
-				<Table label="Draws of the job" head={head}>
-					<tbody>
-						{draws.draws.map((one) => (
-							<tr key={`${one.part} ${one.attempt} ${one.role} ${one.listHash}`}>
-								<td>
-									{one.part + 1}
-									{one.attempt > 1 ? <span class="dim"> attempt {one.attempt}</span> : null}
-								</td>
-								<td>{ROLES[one.role] ?? "–"}</td>
-								<td class="num">{formatCount(one.list.length)}</td>
-								<td>
-									<Id id={one.listHash} />
-								</td>
-								<td>{one.block === null ? "–" : <Id id={one.block} />}</td>
-								<td>
-									{one.drawn[0] === undefined ? "–" : <Id id={one.drawn[0]} href={`/providers/${one.drawn[0]}`} />}
-								</td>
-							</tr>
-						))}
-					</tbody>
-				</Table>
-			)}
+			<Table label="Draws of the job" head={head} none="Nobody was drawn yet">
+				{draws.draws.map((one) => (
+					<tr key={`${one.part} ${one.attempt} ${one.role} ${one.listHash}`}>
+						<td>
+							{one.part + 1}
+							{one.attempt > 1 ? <span class="dim"> attempt {one.attempt}</span> : null}
+						</td>
+						<td>{ROLES[one.role] ?? "–"}</td>
+						<td class="num">{formatCount(one.list.length)}</td>
+						<IdCell id={one.listHash} />
+						<td>{one.block === null ? "–" : <Id id={one.block} />}</td>
+						<td>{one.drawn[0] === undefined ? "–" : <Id id={one.drawn[0]} href={`/providers/${one.drawn[0]}`} />}</td>
+					</tr>
+				))}
+			</Table>
 		</Panel>
 	);
 }

@@ -2,7 +2,7 @@
 // gas; and each proof as a file, to verify here or elsewhere. All of it stands on chain.
 import { powersOfChain } from "../../src/protocol/proof-powers.ts";
 import { formatCount, formatExactMoney } from "../parts/format.ts";
-import { Empty, Failed, Id, Panel, Table } from "../parts/small.tsx";
+import { Failed, IdCell, Panel, Table } from "../parts/small.tsx";
 import { api, useLoaded, useReloadOn } from "../shell/api.ts";
 
 const PER_MICRO = 10n ** 12n;
@@ -27,32 +27,22 @@ export function ProofsPanel({ id, chainId }: { id: string; chainId: number | nul
 			}
 		>
 			<progress aria-label="Segments proven" max={segments} value={proofs.length} />
-			{proofs.length === 0 ? (
-				<Empty title="Nothing is proven yet" />
-			) : (
-				<Table label="Proven segments of the job" head={head}>
-					<tbody>
-						{proofs.map((one) => (
-							<tr key={one.segment} data-proof={one.segment}>
-								<td class="num">{formatCount(one.segment)}</td>
-								<td>
-									<Id id={one.prover} />
-								</td>
-								<td class="num">{formatExactMoney(micros(one.amount))}</td>
-								<td class="num">{formatCount(one.gas)}</td>
-								<td>
-									<Id id={one.transaction} />
-								</td>
-								<td>
-									<a href={`/v1/jobs/${id}/proofs/${one.segment}`} download={`segment-${one.segment}.proof`}>
-										Download
-									</a>
-								</td>
-							</tr>
-						))}
-					</tbody>
-				</Table>
-			)}
+			<Table label="Proven segments of the job" head={head} none="Nothing is proven yet">
+				{proofs.map((one) => (
+					<tr key={one.segment} data-proof={one.segment}>
+						<td class="num">{formatCount(one.segment)}</td>
+						<IdCell id={one.prover} />
+						<td class="num">{formatExactMoney(micros(one.amount))}</td>
+						<td class="num">{formatCount(one.gas)}</td>
+						<IdCell id={one.transaction} />
+						<td>
+							<a href={`/v1/jobs/${id}/proofs/${one.segment}`} download={`segment-${one.segment}.proof`}>
+								Download
+							</a>
+						</td>
+					</tr>
+				))}
+			</Table>
 		</Panel>
 	);
 }

@@ -88,19 +88,17 @@ function Report({ report: { tensors, i8Bytes, i16Bytes }, weights }: { report: R
 						label="Rounding, tensor by tensor"
 						head={["Tensor", "Shape", ["Largest", "num"], ["i8", "num"], ["i16", "num"]]}
 					>
-						<tbody>
-							{tensors.map(({ name, dims, largest, i8Db, i16Db }) => (
-								<tr key={name}>
-									<td>
-										<code>{name}</code>
-									</td>
-									<td>{dims.join(" × ")}</td>
-									<td class="num">{largest.toPrecision(3)}</td>
-									<td class="num">{decibels(i8Db)}</td>
-									<td class="num">{decibels(i16Db)}</td>
-								</tr>
-							))}
-						</tbody>
+						{tensors.map(({ name, dims, largest, i8Db, i16Db }) => (
+							<tr key={name}>
+								<td>
+									<code>{name}</code>
+								</td>
+								<td>{dims.join(" × ")}</td>
+								<td class="num">{largest.toPrecision(3)}</td>
+								<td class="num">{decibels(i8Db)}</td>
+								<td class="num">{decibels(i16Db)}</td>
+							</tr>
+						))}
 					</Table>
 				</div>
 			</details>

@@ -4,7 +4,7 @@ import type { FraudOfJob, JobMarket, ProbeSummary } from "../../src/api/types.ts
 import { isCheat } from "../../src/protocol/cheat-codes.ts";
 import { formatUnits } from "../disputes/dispute-words.tsx";
 import { CURRENCY, formatCount, formatMoney } from "../parts/format.ts";
-import { Badge, Empty, Id, Panel, Table, Time } from "../parts/small.tsx";
+import { Badge, Empty, IdCell, Panel, Table, Time } from "../parts/small.tsx";
 
 export function ProvidersTable({ providers }: { providers: JobMarket["providers"] }) {
 	const head = [
@@ -19,30 +19,22 @@ export function ProvidersTable({ providers }: { providers: JobMarket["providers"
 	] as const;
 	return (
 		<Panel title="Work done, by provider" aside="parts of jobs; each row is public">
-			{providers.length === 0 ? (
-				<Empty title="Nobody has finished a part yet" />
-			) : (
-				<Table label="Work done, by provider" head={head}>
-					<tbody>
-						{providers.map((one) => (
-							<tr key={one.provider}>
-								<td>
-									<Id id={one.provider} href={`/providers/${one.provider}`} label="provider" />
-								</td>
-								<td class="num">{formatMoney(one.valueMicros)}</td>
-								<td class="num">{formatCount(one.paid)}</td>
-								<td class="num">{formatCount(one.checked)}</td>
-								<td class="num">{formatCount(one.lost)}</td>
-								<td class="num">{formatCount(one.late)}</td>
-								<td class="num">{formatCount(one.declined)}</td>
-								<td class="num">
-									{one.convicted === 0 ? "0" : <Badge tone="invalid">{formatCount(one.convicted)}</Badge>}
-								</td>
-							</tr>
-						))}
-					</tbody>
-				</Table>
-			)}
+			<Table label="Work done, by provider" head={head} none="Nobody has finished a part yet">
+				{providers.map((one) => (
+					<tr key={one.provider}>
+						<IdCell id={one.provider} href={`/providers/${one.provider}`} label="provider" />
+						<td class="num">{formatMoney(one.valueMicros)}</td>
+						<td class="num">{formatCount(one.paid)}</td>
+						<td class="num">{formatCount(one.checked)}</td>
+						<td class="num">{formatCount(one.lost)}</td>
+						<td class="num">{formatCount(one.late)}</td>
+						<td class="num">{formatCount(one.declined)}</td>
+						<td class="num">
+							{one.convicted === 0 ? "0" : <Badge tone="invalid">{formatCount(one.convicted)}</Badge>}
+						</td>
+					</tr>
+				))}
+			</Table>
 		</Panel>
 	);
 }
@@ -57,16 +49,14 @@ export function PricesTable({ workloads }: { workloads: JobMarket["workloads"] }
 				</Empty>
 			) : (
 				<Table label="Prices by workload" head={head}>
-					<tbody>
-						{workloads.map(({ kind, jobs, partMicros, jobMicros }) => (
-							<tr key={kind}>
-								<td>{kind}</td>
-								<td class="num">{formatCount(jobs)}</td>
-								<td class="num">{formatMoney(partMicros)}</td>
-								<td class="num">{formatMoney(jobMicros)}</td>
-							</tr>
-						))}
-					</tbody>
+					{workloads.map(({ kind, jobs, partMicros, jobMicros }) => (
+						<tr key={kind}>
+							<td>{kind}</td>
+							<td class="num">{formatCount(jobs)}</td>
+							<td class="num">{formatMoney(partMicros)}</td>
+							<td class="num">{formatMoney(jobMicros)}</td>
+						</tr>
+					))}
 				</Table>
 			)}
 		</Panel>
@@ -82,17 +72,13 @@ export function WatchersTable({ watchers }: { watchers: JobMarket["watchers"] })
 				</Empty>
 			) : (
 				<Table label="Accusers" head={["Account", ["Convictions", "num"], [`Earned, ${CURRENCY}`, "num"]]}>
-					<tbody>
-						{watchers.map(({ account, convictions, earned }) => (
-							<tr key={account}>
-								<td>
-									<Id id={account} />
-								</td>
-								<td class="num">{formatCount(convictions)}</td>
-								<td class="num">{formatUnits(earned)}</td>
-							</tr>
-						))}
-					</tbody>
+					{watchers.map(({ account, convictions, earned }) => (
+						<tr key={account}>
+							<IdCell id={account} />
+							<td class="num">{formatCount(convictions)}</td>
+							<td class="num">{formatUnits(earned)}</td>
+						</tr>
+					))}
 				</Table>
 			)}
 		</Panel>
@@ -118,33 +104,29 @@ export function CaughtTable({ frauds, probes }: { frauds: readonly FraudOfJob[];
 	].sort((a, b) => b.atMs - a.atMs);
 	return (
 		<Panel title="Cheats caught" aside="only what no honest host can cause; the newest">
-			{rows.length === 0 ? (
-				<Empty title="Nobody was caught yet" />
-			) : (
-				<Table label="Cheats caught" head={["Provider", "By", "Shown by", ["When", "num minor"]]}>
-					<tbody>
-						{rows.slice(0, 50).map(({ key, who, what, code, link, atMs }) => (
-							<tr key={key}>
-								<td>
-									<Id id={who} href={`/providers/${who}`} label="provider" />
-								</td>
-								<td>
-									{what} {code === "" ? null : <code>{code}</code>}
-								</td>
-								<td>
-									<a href={link.href}>
-										{link.text}
-										<span class="hidden"> of {key.slice(0, 8)}</span>
-									</a>
-								</td>
-								<td class="num minor">
-									<Time atMs={atMs} />
-								</td>
-							</tr>
-						))}
-					</tbody>
-				</Table>
-			)}
+			<Table
+				label="Cheats caught"
+				head={["Provider", "By", "Shown by", ["When", "num minor"]]}
+				none="Nobody was caught yet"
+			>
+				{rows.slice(0, 50).map(({ key, who, what, code, link, atMs }) => (
+					<tr key={key}>
+						<IdCell id={who} href={`/providers/${who}`} label="provider" />
+						<td>
+							{what} {code === "" ? null : <code>{code}</code>}
+						</td>
+						<td>
+							<a href={link.href}>
+								{link.text}
+								<span class="hidden"> of {key.slice(0, 8)}</span>
+							</a>
+						</td>
+						<td class="num minor">
+							<Time atMs={atMs} />
+						</td>
+					</tr>
+				))}
+			</Table>
 		</Panel>
 	);
 }

@@ -3,9 +3,10 @@
 import type { ProviderWork } from "../../src/api/types.ts";
 import { formatPercent, wholeSpan } from "../../src/protocol/format-number.ts";
 import { chainPlace, placeText } from "../disputes/dispute-way.ts";
+import { isMove } from "../jobs/job-events.ts";
 import { formatCount, formatLeft, formatMoney } from "../parts/format.ts";
 import { useParams } from "../parts/network-params.ts";
-import { Badge, Id, Panel, Pending, Table, Tile, Time, type Tone } from "../parts/small.tsx";
+import { Badge, IdCell, Panel, Pending, Table, Tile, Time, type Tone } from "../parts/small.tsx";
 import { api, useLoaded, useNow, useReloadOn } from "../shell/api.ts";
 
 const TONES: Readonly<Record<ProviderWork["rows"][number]["outcome"], Tone>> = {
@@ -15,7 +16,7 @@ const TONES: Readonly<Record<ProviderWork["rows"][number]["outcome"], Tone>> = {
 
 export function ProviderWorkPanel({ id }: { id: string }) {
 	const work = useLoaded(`work ${id}`, (signal) => api.getProviderWork({ params: { id } }, { signal }));
-	useReloadOn(({ kind }) => kind.startsWith("job.") && !/metrics|preview|progress/.test(kind), work.reload, 3000);
+	useReloadOn(isMove, work.reload, 3000);
 	const barredMs = useParams().value?.jobConvictionMs ?? null;
 	if (work.value === null)
 		return (
@@ -77,25 +78,19 @@ function Reputation({
 function Claims({ claims }: { claims: ProviderWork["claims"] }) {
 	return (
 		<Table label="Claims it answers for" head={["Claim", "Job", ["Part", "num"], "State", ["Claimed", "num"]]}>
-			<tbody>
-				{claims.map(({ hash, job, part, state, atMs }) => (
-					<tr key={hash}>
-						<td>
-							<Id id={hash} href={`/disputes/${hash}`} label="claim" />
-						</td>
-						<td>
-							<Id id={job} href={`/jobs/${job}`} label="job" />
-						</td>
-						<td class="num">{part + 1}</td>
-						<td>
-							<Badge tone={state === "checked" ? "valid" : "running"}>{state}</Badge>
-						</td>
-						<td class="num">
-							<Time atMs={atMs} />
-						</td>
-					</tr>
-				))}
-			</tbody>
+			{claims.map(({ hash, job, part, state, atMs }) => (
+				<tr key={hash}>
+					<IdCell id={hash} href={`/disputes/${hash}`} label="claim" />
+					<IdCell id={job} href={`/jobs/${job}`} label="job" />
+					<td class="num">{part + 1}</td>
+					<td>
+						<Badge tone={state === "checked" ? "valid" : "running"}>{state}</Badge>
+					</td>
+					<td class="num">
+						<Time atMs={atMs} />
+					</td>
+				</tr>
+			))}
 		</Table>
 	);
 }
@@ -104,29 +99,23 @@ function Questions({ questions, skewMs }: { questions: ProviderWork["questions"]
 	const nowMs = useNow(1000) + skewMs;
 	return (
 		<Table label="Questions that wait for it" head={["Question", "Claim", "Asked by", ["Left", "num"]]}>
-			<tbody>
-				{questions.map(({ claim, accuser, question, deadlineS }) => {
-					const place = chainPlace(question);
-					return (
-						<tr key={`${claim} ${accuser}`}>
-							<td>{place === null ? "not a question that can be read" : placeText(place)}</td>
-							<td>
-								<Id id={claim} href={`/disputes/${claim}`} label="claim" />
-							</td>
-							<td>
-								<Id id={accuser} />
-							</td>
-							<td class="num">
-								{1000 * deadlineS < nowMs ? (
-									<Badge tone="invalid">past its clock</Badge>
-								) : (
-									formatLeft(1000 * deadlineS - nowMs)
-								)}
-							</td>
-						</tr>
-					);
-				})}
-			</tbody>
+			{questions.map(({ claim, accuser, question, deadlineS }) => {
+				const place = chainPlace(question);
+				return (
+					<tr key={`${claim} ${accuser}`}>
+						<td>{place === null ? "not a question that can be read" : placeText(place)}</td>
+						<IdCell id={claim} href={`/disputes/${claim}`} label="claim" />
+						<IdCell id={accuser} />
+						<td class="num">
+							{1000 * deadlineS < nowMs ? (
+								<Badge tone="invalid">past its clock</Badge>
+							) : (
+								formatLeft(1000 * deadlineS - nowMs)
+							)}
+						</td>
+					</tr>
+				);
+			})}
 		</Table>
 	);
 }
@@ -137,23 +126,19 @@ function Rows({ rows }: { rows: ProviderWork["rows"] }) {
 			label="What became of its parts"
 			head={["Outcome", "Job", ["Part", "num"], ["Value", "num"], ["When", "num"]]}
 		>
-			<tbody>
-				{rows.slice(0, 30).map(({ job, part, attempt, outcome, valueMicros, atMs }) => (
-					<tr key={`${job} ${part} ${attempt} ${outcome}`}>
-						<td>
-							<Badge tone={TONES[outcome]}>{outcome}</Badge>
-						</td>
-						<td>
-							<Id id={job} href={`/jobs/${job}`} label="job" />
-						</td>
-						<td class="num">{part + 1}</td>
-						<td class="num">{formatMoney(valueMicros)}</td>
-						<td class="num">
-							<Time atMs={atMs} />
-						</td>
-					</tr>
-				))}
-			</tbody>
+			{rows.slice(0, 30).map(({ job, part, attempt, outcome, valueMicros, atMs }) => (
+				<tr key={`${job} ${part} ${attempt} ${outcome}`}>
+					<td>
+						<Badge tone={TONES[outcome]}>{outcome}</Badge>
+					</td>
+					<IdCell id={job} href={`/jobs/${job}`} label="job" />
+					<td class="num">{part + 1}</td>
+					<td class="num">{formatMoney(valueMicros)}</td>
+					<td class="num">
+						<Time atMs={atMs} />
+					</td>
+				</tr>
+			))}
 		</Table>
 	);
 }

@@ -83,66 +83,64 @@ function CompareTable({ both }: { both: readonly [Provider, Provider] }) {
 	const names = [...new Set([...figures[0].keys(), ...figures[1].keys()])];
 	return (
 		<Table label="Comparison" class="compare" head={["Figure", ...both.map(nameHead), ["2nd ÷ 1st", "num"]]}>
-			<tbody>
+			<tr>
+				<th scope="row">Last verdict</th>
+				{both.map((one) => (
+					<td key={one.id} class="num">
+						<VerdictBadge state={one.lastVerdict} code={one.lastCode} />
+					</td>
+				))}
+				<td />
+			</tr>
+			<tr>
+				<th scope="row">Figures of the proof</th>
+				{both.map((one) => (
+					<td key={one.id} class="num">
+						<Time atMs={one.lastValidAtMs} never="no valid proof yet" />
+					</td>
+				))}
+				<td />
+			</tr>
+			<tr>
+				<th scope="row">Proven</th>
+				{both.map((one) => (
+					<td key={one.id} class="num">
+						{one.holdings.map(({ count, model }) => `${count}×${shortName(model)}`).join(", ") || "nothing"}
+					</td>
+				))}
+				<td />
+			</tr>
+			{anyAttested(both) ? (
 				<tr>
-					<th scope="row">Last verdict</th>
+					<th scope="row">Attested</th>
 					{both.map((one) => (
 						<td key={one.id} class="num">
-							<VerdictBadge state={one.lastVerdict} code={one.lastCode} />
+							<AttestedBadge of={one.attestation} />
 						</td>
 					))}
 					<td />
 				</tr>
-				<tr>
-					<th scope="row">Figures of the proof</th>
-					{both.map((one) => (
-						<td key={one.id} class="num">
-							<Time atMs={one.lastValidAtMs} never="no valid proof yet" />
-						</td>
-					))}
-					<td />
-				</tr>
-				<tr>
-					<th scope="row">Proven</th>
-					{both.map((one) => (
-						<td key={one.id} class="num">
-							{one.holdings.map(({ count, model }) => `${count}×${shortName(model)}`).join(", ") || "nothing"}
-						</td>
-					))}
-					<td />
-				</tr>
-				{anyAttested(both) ? (
-					<tr>
-						<th scope="row">Attested</th>
-						{both.map((one) => (
-							<td key={one.id} class="num">
-								<AttestedBadge of={one.attestation} />
-							</td>
-						))}
-						<td />
-					</tr>
-				) : null}
-				<NumberRow
-					name="Price per GPU-hour"
-					values={[gpuPriceMicros(left), gpuPriceMicros(right)]}
-					format={formatMoney}
-				/>
-				<NumberRow name="Score" values={[left.scorePpm, right.scorePpm]} format={formatScore} />
-				{names.map((name) => {
-					const values = figures.map((best) => best.get(name)?.value ?? null) as [number | null, number | null];
-					const unit = (figures[0].get(name) ?? figures[1].get(name))!.unit;
-					return (
-						<NumberRow
-							key={name}
-							name={figureTitle(name)}
-							values={values}
-							format={(value) => formatFigure(value, unit, name)}
-						/>
-					);
-				})}
-				<NumberRow name="Uptime" values={[left.uptimePpm, right.uptimePpm]} format={formatPpm} />
-				<NumberRow name="Reliability" values={[left.reliabilityPpm, right.reliabilityPpm]} format={formatPpm} />
-			</tbody>
+			) : null}
+			<NumberRow
+				name="Price per GPU-hour"
+				values={[gpuPriceMicros(left), gpuPriceMicros(right)]}
+				format={formatMoney}
+			/>
+			<NumberRow name="Score" values={[left.scorePpm, right.scorePpm]} format={formatScore} />
+			{names.map((name) => {
+				const values = figures.map((best) => best.get(name)?.value ?? null) as [number | null, number | null];
+				const unit = (figures[0].get(name) ?? figures[1].get(name))!.unit;
+				return (
+					<NumberRow
+						key={name}
+						name={figureTitle(name)}
+						values={values}
+						format={(value) => formatFigure(value, unit, name)}
+					/>
+				);
+			})}
+			<NumberRow name="Uptime" values={[left.uptimePpm, right.uptimePpm]} format={formatPpm} />
+			<NumberRow name="Reliability" values={[left.reliabilityPpm, right.reliabilityPpm]} format={formatPpm} />
 		</Table>
 	);
 }

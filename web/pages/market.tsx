@@ -2,12 +2,11 @@
 // is counted from public rows.
 import type { JobMarket } from "../../src/api/types.ts";
 import { formatPercent } from "../../src/protocol/format-number.ts";
+import { isMove } from "../jobs/job-events.ts";
 import { CaughtTable, PricesTable, ProvidersTable, WatchersTable } from "../market/market-tables.tsx";
 import { formatCount, formatMoney } from "../parts/format.ts";
 import { Failed, PageTitle, Pending, Tile } from "../parts/small.tsx";
 import { api, useLoaded, useReloadOn } from "../shell/api.ts";
-
-const isMove = ({ kind }: { readonly kind: string }) => /^job\.(?!metrics|preview|progress)/.test(kind);
 
 export default function MarketPage() {
 	const market = useLoaded("market", (signal) => api.getJobMarket({}, { signal }));

@@ -194,18 +194,16 @@ function OneProgram({ of: { name, program } }: { of: NamedProgram }) {
 				aside={`${formatCount(program.tensors.length)}, with the interval that each number keeps to`}
 			>
 				<Table label="Tensors" head={["Name", "Kind", "Shape", "Interval"]}>
-					<tbody>
-						{program.tensors.slice(0, 500).map((one) => (
-							<tr key={one.name}>
-								<td>{one.name}</td>
-								<td>{one.kind}</td>
-								<td>
-									<code>{one.shape}</code>
-								</td>
-								<td class="num">{one.interval}</td>
-							</tr>
-						))}
-					</tbody>
+					{program.tensors.slice(0, 500).map((one) => (
+						<tr key={one.name}>
+							<td>{one.name}</td>
+							<td>{one.kind}</td>
+							<td>
+								<code>{one.shape}</code>
+							</td>
+							<td class="num">{one.interval}</td>
+						</tr>
+					))}
 				</Table>
 			</Panel>
 		</>

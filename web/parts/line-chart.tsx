@@ -111,14 +111,12 @@ export function LineChart(p: {
 			<details class="as-table">
 				<summary>As a table</summary>
 				<Table label={`${p.label}, values`} head={["When", ["Value", "num"]]}>
-					<tbody>
-						{points.slice(-100).map((point, i) => (
-							<tr key={i}>
-								<td>{p.xFormat(point.x)}</td>
-								<td class="num">{p.yFormat(point.y)}</td>
-							</tr>
-						))}
-					</tbody>
+					{points.slice(-100).map((point, i) => (
+						<tr key={i}>
+							<td>{p.xFormat(point.x)}</td>
+							<td class="num">{p.yFormat(point.y)}</td>
+						</tr>
+					))}
 				</Table>
 			</details>
 		</figure>

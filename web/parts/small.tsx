@@ -1,7 +1,7 @@
 // Small parts that every page uses: verdicts, times, ids, tiles, and the three states of a page that has
 // nothing to show yet. Whatever comes from a provider goes through here as a child of an element, which makes
 // it text; nothing in web/ sets markup.
-import type { ComponentChildren, JSX } from "preact";
+import { type ComponentChildren, type JSX, toChildArray } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Trouble, useNow } from "../shell/api.ts";
 import { takeFocusWish } from "../shell/router.ts";
@@ -59,7 +59,8 @@ export function Time({ atMs, never = "never", skewMs }: { atMs: number | null; n
 	);
 }
 
-export function Id({ id, href, label }: { id: string; href?: string; label?: string }) {
+type IdProps = { id: string; href?: string; label?: string };
+export function Id({ id, href, label }: IdProps) {
 	const text = (
 		<code class="id" title={id}>
 			{shortId(id)}
@@ -133,6 +134,18 @@ export function Fact({ name, isWide, children }: { name: string; isWide?: boolea
 	);
 }
 
+/** A cell of a table that is an id, and a fact that is one. */
+export const IdCell = (id: IdProps) => (
+	<td>
+		<Id {...id} />
+	</td>
+);
+export const IdFact = ({ name, isWide = false, ...id }: IdProps & { name: string; isWide?: boolean }) => (
+	<Fact name={name} isWide={isWide}>
+		<Id {...id} />
+	</Fact>
+);
+
 export function Panel(p: { title: string; children: ComponentChildren; aside?: ComponentChildren }) {
 	const id = p.title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
 	return (
@@ -160,9 +173,14 @@ export function Scroll({ label, children }: { label: string; children: Component
 export function Table(p: {
 	label: string;
 	head: readonly (string | readonly [title: ComponentChildren, className: string])[];
+	/** Rows; where it `hasBodies`, what holds them. */
 	children: ComponentChildren;
+	/** Stands in its place where it has no rows. */
+	none?: string;
+	hasBodies?: boolean;
 	class?: string;
 }) {
+	if (p.none !== undefined && toChildArray(p.children).length === 0) return <Empty title={p.none} />;
 	return (
 		<Scroll label={p.label}>
 			<table class={p.class}>
@@ -175,7 +193,7 @@ export function Table(p: {
 						))}
 					</tr>
 				</thead>
-				{p.children}
+				{p.hasBodies ? p.children : <tbody>{p.children}</tbody>}
 			</table>
 		</Scroll>
 	);

@@ -3,7 +3,7 @@
 import type { Attestation } from "../../src/api/types.ts";
 import { type CountedAttestation, unreadAttestation } from "../../src/protocol/probe/verdict.ts";
 import { shortId } from "../parts/format.ts";
-import { Badge, exactTime, Id, Panel, Table } from "../parts/small.tsx";
+import { Badge, exactTime, Id, IdCell, Panel, Table } from "../parts/small.tsx";
 import { api, useLoaded } from "../shell/api.ts";
 import { FindingList } from "./figure-list.tsx";
 
@@ -73,22 +73,18 @@ export function AttestedFacts({ of, hasApi = false }: { of: CountedAttestation; 
 			))}
 			{devices.length === 0 ? null : (
 				<Table label="Attested devices" head={["Device key", "Chip", "Driver", "Firmware", "Level"]}>
-					<tbody>
-						{devices.map((one) => (
-							<tr key={one.key}>
-								<td>
-									<Id id={one.key} />
-								</td>
-								<td>
-									{one.kind === "switch" ? "switch " : ""}
-									{one.chip}
-								</td>
-								<td>{one.driver ?? "–"}</td>
-								<td>{one.firmware ?? "–"}</td>
-								<td>{isSimulated ? `${one.level}, simulated` : one.level}</td>
-							</tr>
-						))}
-					</tbody>
+					{devices.map((one) => (
+						<tr key={one.key}>
+							<IdCell id={one.key} />
+							<td>
+								{one.kind === "switch" ? "switch " : ""}
+								{one.chip}
+							</td>
+							<td>{one.driver ?? "–"}</td>
+							<td>{one.firmware ?? "–"}</td>
+							<td>{isSimulated ? `${one.level}, simulated` : one.level}</td>
+						</tr>
+					))}
 				</Table>
 			)}
 			{guest === null ? null : (

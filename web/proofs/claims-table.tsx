@@ -24,6 +24,7 @@ export function ClaimedPanel({ provider }: { provider: Provider }) {
 					<Table
 						label="Claimed and proven, all devices"
 						class="claims"
+						hasBodies
 						head={["Figure", "Claimed or data sheet", "Proven", "Is it good for this card?"]}
 					>
 						{devices.map((device) => (

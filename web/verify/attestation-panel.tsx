@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { hexToBytes } from "../../src/protocol/bytes/bytes.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { formatSpan } from "../parts/format.ts";
-import { Empty, exactTime, Fact, Failed, Id, VerdictBadge } from "../parts/small.tsx";
+import { Empty, exactTime, Fact, Failed, IdFact, VerdictBadge } from "../parts/small.tsx";
 import { FindingList } from "../proofs/figure-list.tsx";
 import { type Trouble, troubleOf } from "../shell/api.ts";
 import { type AttestationWord, attestationInWorker, type VerifiedFile } from "./verify-in-worker.ts";
@@ -74,14 +74,8 @@ export function AttestationPanel({ files, asked }: { files: readonly VerifiedFil
 				<Fact name="Level" isWide>
 					<span data-attested={verdict.level}>{LEVELS[verdict.level]}</span>
 				</Fact>
-				{deviceKey === null ? null : (
-					<Fact name="Device key" isWide>
-						<Id id={deviceKey} />
-					</Fact>
-				)}
-				<Fact name="Policy" isWide>
-					<Id id={verdict.policy.hash} />
-				</Fact>
+				{deviceKey === null ? null : <IdFact name="Device key" isWide id={deviceKey} />}
+				<IdFact name="Policy" isWide id={verdict.policy.hash} />
 				{Object.entries(verdict.facts).map(([name, value]) => (
 					<Fact key={name} name={name} isWide>
 						<code data-fact={name}>{typeof value === "string" ? value : JSON.stringify(value)}</code>

@@ -2,7 +2,7 @@
 import type { FraudStory } from "../../src/verify/optimistic/fraud/explain-fraud.ts";
 import { FRAUD_SHOWS, type FraudVerdict, fraudPlace } from "../../src/verify/optimistic/fraud/fraud-verdict.ts";
 import { FraudStoryView, SaidAndRight } from "../disputes/fraud-story.tsx";
-import { Empty, Fact, Id } from "../parts/small.tsx";
+import { Empty, Fact, IdFact } from "../parts/small.tsx";
 import { FindingList } from "../proofs/figure-list.tsx";
 import { VerdictLine } from "./use-judged.tsx";
 import type { VerifiedFile } from "./verify-in-worker.ts";
@@ -23,9 +23,7 @@ export function FraudPanel({
 						<Fact name="Fraud" isWide>
 							{FRAUD_SHOWS[verdict.kind]}
 						</Fact>
-						<Fact name="Claim">
-							<Id id={verdict.accused} />
-						</Fact>
+						<IdFact name="Claim" id={verdict.accused} />
 						<Fact name="Place" isWide>
 							{fraudPlace(verdict)}
 						</Fact>

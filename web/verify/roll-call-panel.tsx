@@ -2,7 +2,7 @@
 // roll-call-worker.ts.
 import { type ValidRollCall, whoCouldLie } from "../../src/protocol/roll-call/roll-verdict.ts";
 import { figureTitle, formatFigure } from "../parts/format.ts";
-import { Empty, exactTime, Fact, Failed, Id } from "../parts/small.tsx";
+import { Empty, exactTime, Fact, Failed, Id, IdFact } from "../parts/small.tsx";
 import { FindingList } from "../proofs/figure-list.tsx";
 import type { Against, RollWord } from "./roll-call-worker.ts";
 import { type OnVerdict, useJudged, VerdictLine } from "./use-judged.tsx";
@@ -64,9 +64,7 @@ function ValidView({ verdict, committedIn }: { verdict: ValidRollCall; committed
 				<Fact name="Committed">
 					in block {committedIn}, {committedAtS - calledAtS} s later, by <Id id={verdict.validator} />
 				</Fact>
-				<Fact name="Host">
-					<Id id={verdict.host} />
-				</Fact>
+				<IdFact name="Host" id={verdict.host} />
 				{figures.map(({ name, value, unit }) => (
 					<Fact key={name} name={`${figureTitle(name)}, at least`}>
 						<span data-figure={name}>{formatFigure(value, unit, name)}</span>

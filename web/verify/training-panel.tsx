@@ -1,6 +1,6 @@
 // A proof of training: whether it holds, of which steps of which program, and what it does not say. The
 // judging is in training-worker.ts.
-import { Empty, Fact, Failed, Id } from "../parts/small.tsx";
+import { Empty, Fact, Failed, Id, IdFact } from "../parts/small.tsx";
 import type { ProvenSteps, TrainingWord } from "./training-worker.ts";
 import { type OnVerdict, useJudged, VerdictLine } from "./use-judged.tsx";
 import { trainingInWorker, type VerifiedFile } from "./verify-in-worker.ts";
@@ -68,32 +68,16 @@ function Facts({ name, first, last, ...p }: ProvenSteps & { readonly name: strin
 				{from === to ? from : `${from} to ${to}`}, of {p.maxSegments} at most; how many the run was to have is in no
 				proof
 			</Fact>
-			<Fact name="Program" isWide>
-				<Id id={first.program} />
-			</Fact>
-			<Fact name="Seed" isWide>
-				<Id id={first.seed} />
-			</Fact>
-			<Fact name="State before" isWide>
-				<Id id={first.stateBefore} />
-			</Fact>
-			<Fact name="State after" isWide>
-				<Id id={last.stateAfter} />
-			</Fact>
-			<Fact name="Features" isWide>
-				<Id id={first.features} />
-			</Fact>
-			<Fact name="Labels" isWide>
-				<Id id={first.labels} />
-			</Fact>
+			<IdFact name="Program" isWide id={first.program} />
+			<IdFact name="Seed" isWide id={first.seed} />
+			<IdFact name="State before" isWide id={first.stateBefore} />
+			<IdFact name="State after" isWide id={last.stateAfter} />
+			<IdFact name="Features" isWide id={first.features} />
+			<IdFact name="Labels" isWide id={first.labels} />
 			<Fact name="Powers" isWide>
 				{p.powers} <Id id={first.srs} />
 			</Fact>
-			{p.key === null ? null : (
-				<Fact name="Key" isWide>
-					<Id id={p.key} />
-				</Fact>
-			)}
+			{p.key === null ? null : <IdFact name="Key" isWide id={p.key} />}
 		</dl>
 	);
 }

@@ -7,7 +7,7 @@ import { confidenceText } from "../../src/verify/hardware/confidence.ts";
 import { cardsOf } from "../../src/verify/hardware/identify/identity-words.ts";
 import { shortName } from "../../src/verify/hardware/identify/short-name.ts";
 import { formatCount, formatSpan } from "../parts/format.ts";
-import { exactTime, Fact, Failed, Id, Time, VerdictBadge } from "../parts/small.tsx";
+import { exactTime, Fact, Failed, IdFact, Time, VerdictBadge } from "../parts/small.tsx";
 import { AttestedFacts } from "../proofs/attested.tsx";
 import { ChallengeList, type Place } from "../proofs/challenge-list.tsx";
 import { Explained } from "../proofs/explained.tsx";
@@ -219,20 +219,12 @@ function VerdictView({ file, verified, isKept }: { file: VerifiedFile; verified:
 					{madeAtMs === null ? "–" : `${exactTime(madeAtMs).slice(0, 16)} UTC, `}
 					<Time atMs={madeAtMs} never="" />
 				</Fact>
-				<Fact name="Signed by">
-					<Id id={verdict.signer} />
-				</Fact>
-				{verdict.host === null ? null : (
-					<Fact name="Countersigned by the host">
-						<Id id={verdict.host} />
-					</Fact>
-				)}
+				<IdFact name="Signed by" id={verdict.signer} />
+				{verdict.host === null ? null : <IdFact name="Countersigned by the host" id={verdict.host} />}
 				<Fact name="Who could have lied">
 					{WHO_COULD_LIE[verdict.strength]} <span class="dim">({verdict.strength})</span>
 				</Fact>
-				<Fact name="Probe">
-					<Id id={verdict.probeId} />
-				</Fact>
+				<IdFact name="Probe" id={verdict.probeId} />
 			</dl>
 			<ShareLink probeId={verdict.probeId} isKept={isKept} />
 			{(body?.claim.devices ?? []).map(({ kind, name }, device) => {

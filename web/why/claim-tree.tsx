@@ -146,30 +146,28 @@ function RunAgainTable(p: { part: DrawnPart; first: number; ownRoots: readonly s
 		);
 	return (
 		<Table label="Segments that were run again" head={["Segments", "Run again by", "Claimed", "Found", "Outcome"]}>
-			<tbody>
-				{audits.map(({ auditor, first, count, answer, agrees }, i) => (
-					<tr key={i}>
-						<td class="num">
-							{formatCount(p.first + first)}
-							{count > 1 ? `–${formatCount(p.first + first + count - 1)}` : ""}
-						</td>
-						<td>
-							{auditor === null ? "the validator" : <Id id={auditor} href={`/providers/${auditor}`} label="auditor" />}
-						</td>
-						<td>
-							{p.ownRoots?.[i] === undefined ? <span class="dim">for its parties</span> : <Id id={p.ownRoots[i]} />}
-						</td>
-						<td>{answer === null ? "–" : <Id id={answer} />}</td>
-						<td>
-							{agrees === null ? (
-								<Badge tone="running">waits</Badge>
-							) : (
-								<Badge tone={agrees ? "valid" : "invalid"}>{agrees ? "equal" : "differs"}</Badge>
-							)}
-						</td>
-					</tr>
-				))}
-			</tbody>
+			{audits.map(({ auditor, first, count, answer, agrees }, i) => (
+				<tr key={i}>
+					<td class="num">
+						{formatCount(p.first + first)}
+						{count > 1 ? `–${formatCount(p.first + first + count - 1)}` : ""}
+					</td>
+					<td>
+						{auditor === null ? "the validator" : <Id id={auditor} href={`/providers/${auditor}`} label="auditor" />}
+					</td>
+					<td>
+						{p.ownRoots?.[i] === undefined ? <span class="dim">for its parties</span> : <Id id={p.ownRoots[i]} />}
+					</td>
+					<td>{answer === null ? "–" : <Id id={answer} />}</td>
+					<td>
+						{agrees === null ? (
+							<Badge tone="running">waits</Badge>
+						) : (
+							<Badge tone={agrees ? "valid" : "invalid"}>{agrees ? "equal" : "differs"}</Badge>
+						)}
+					</td>
+				</tr>
+			))}
 		</Table>
 	);
 }

@@ -9,7 +9,7 @@ import { formatBytes } from "../../src/protocol/format-number.ts";
 import { fetchJobBlob } from "../jobs/view/preview.tsx";
 import { type JobWork, openJobWork } from "../jobs/work/job-work.ts";
 import { formatCount, formatSpan } from "../parts/format.ts";
-import { Badge, Failed, Id, Table } from "../parts/small.tsx";
+import { Badge, Failed, Id, IdCell, Table } from "../parts/small.tsx";
 import type { Customer } from "../rent/rental-key.ts";
 import { type Trouble, troubleOf } from "../shell/api.ts";
 
@@ -177,22 +177,18 @@ function Lines({ lines, k }: { lines: readonly Line[]; k: number }) {
 					: "it ends elsewhere. Whoever claimed this can be asked down to one number."}
 			</p>
 			<Table label="Segments run here" head={[["Segment", "num"], "Claimed", "Found here", ["Took", "num"]]}>
-				<tbody>
-					{lines.slice(-20).map(({ segment, said, found, tookMs }) => (
-						<tr key={segment}>
-							<td class="num">{segment}</td>
-							<td>
-								<Id id={said} />
-							</td>
-							<td>
-								<span class={said === found ? "agrees" : "differs"}>
-									<span aria-hidden="true">{said === found ? "✓" : "✕"}</span> <Id id={found} />
-								</span>
-							</td>
-							<td class="num">{formatSpan(tookMs)}</td>
-						</tr>
-					))}
-				</tbody>
+				{lines.slice(-20).map(({ segment, said, found, tookMs }) => (
+					<tr key={segment}>
+						<td class="num">{segment}</td>
+						<IdCell id={said} />
+						<td>
+							<span class={said === found ? "agrees" : "differs"}>
+								<span aria-hidden="true">{said === found ? "✓" : "✕"}</span> <Id id={found} />
+							</span>
+						</td>
+						<td class="num">{formatSpan(tookMs)}</td>
+					</tr>
+				))}
 			</Table>
 		</>
 	);

@@ -16,6 +16,21 @@ library Groth16 {
     uint256 private constant MUL = 7;
     uint256 private constant PAIRING = 8;
 
+    /// alpha and beta of Hermez's powers of tau: keys that were made from them begin so.
+    bytes internal constant HERMEZ_CEREMONY =
+        hex"2d4d9aa7e302d9df41749d5507949d05dbea33fbb16c643b22f599a2be6df2e2"
+        hex"14bedd503c37ceb061d8ec60209fe345ce89830a19230301f076caff004d1926"
+        hex"0967032fcbf776d1afc985f88877f182d38480a653f2decaa9794cbc3bf3060c"
+        hex"0e187847ad4c798374d0d6732bf501847dd68bc0e071241e0213bc7fc13db7ab"
+        hex"304cfbd1e08a704a99f5e847d93f8c3caafddec46b7a0d379da69a4d112346a7"
+        hex"1739c1b1a457a8c7313123d24d2f9192f896b7c63eea05a9d57f06547ad0cec8";
+    /// [1]₂: gamma of most keys.
+    bytes internal constant G2_ONE =
+        hex"198e9393920d483a7260bfb731fb5d25f1aa493335a9e71297e485b7aef312c2"
+        hex"1800deef121f1e76426a00665e5c4479674322d4f75edadd46debd5cd992f6ed"
+        hex"090689d0585ff075ec9e99ad690c3395bc4b313370b38ef355acdadcd122975b"
+        hex"12c85ea5db8c6deb4aab71808dcb408fe3d1e7690c43d37b4ce6cc0166fa7daa";
+
     /// @notice Thrown when a number is not below its field's order: another spelling of one that is.
     error NumberTooLarge(uint256 number);
     /// @notice Thrown when a point is on no curve, in no subgroup that counts, or at infinity.

@@ -10,23 +10,7 @@ namespace assay {
 namespace {
 
 // Each holds a run and its columns.
-constexpr int kMaxProveSessions = 4;
-std::atomic<int> prove_sessions{0};
-
-struct CountedProver final : GivenSession {
-  CountedProver() {
-    if (++prove_sessions > kMaxProveSessions) {
-      --prove_sessions;
-      throw EngineError(ErrorCode::busy, std::to_string(kMaxProveSessions) + " proofs at a time are the most");
-    }
-  }
-  ~CountedProver() override {
-    session.reset();
-    --prove_sessions;
-  }
-  void give(uint32_t number, uint64_t offset, std::span<const uint8_t> bytes) override { session->give(number, offset, bytes); }
-  std::optional<zk::ProveSession> session;
-};
+using CountedProver = CountedSession<zk::ProveSession, 4>;
 
 // Ten a second at most; throws when the request is to stop.
 zk::OnPart progress_of(Server& server, Request& request) {
@@ -59,18 +43,9 @@ void submit_prover(Server& server, uint32_t id, uint32_t session, Act act) {
 }  // namespace
 
 void prover_command(Server& server, uint32_t id, const ProverRequest& asked, bool is_allowed) {
-  if (!is_allowed) throw EngineError(ErrorCode::unsupported, "this engine proves nothing: it was started without --work");
-  const auto run = [&server, asked](Device* device, uint32_t, Request& request) -> std::optional<Final> {
-    if (request.stop) return done(0, true);
-    zk::ProofKernels* kernels = device->proof_kernels();
-    if (kernels == nullptr) throw EngineError(ErrorCode::unsupported, "this device proves nothing");
-    auto content = std::make_unique<CountedProver>();
-    const zk::ProofPlan& plan = content->session.emplace(*kernels, asked.plan).plan();
-    const PlanReply reply{plan.bytes(), 0, 0, 0};
-    server.session_stands(*request.session, std::move(content));
-    return final_of(reply);
-  };
-  server.submit(std::make_shared<Request>(id, run, SessionUse::makes), asked.session, asked.device);
+  submit_making<CountedProver>(server, id, asked, is_allowed, [asked](std::optional<zk::ProveSession>& session, zk::ProofKernels& kernels) {
+    return session.emplace(kernels, asked.plan).plan().bytes();
+  });
 }
 
 void give_command(Server& server, uint32_t id, const GiveRequest& asked) {

@@ -10,6 +10,8 @@ namespace assay::zk {
 
 class ProveSession {
  public:
+  static constexpr char kPlural[] = "proofs";
+
   ProveSession(ProofKernels& kernels, std::span<const uint8_t> plan);
 
   const ProofPlan& plan() const { return plan_; }

@@ -2,12 +2,16 @@
 // the events of any of them by name, typed by its ABI. What several values of a view mean is said in the file
 // of its contract.
 import {
+	type Abi,
 	BaseError,
+	type ContractConstructorArgs,
 	type ContractEventName,
 	type ContractFunctionArgs,
 	type ContractFunctionName,
 	type ContractFunctionReturnType,
+	type EncodeDeployDataParameters,
 	type EncodeFunctionDataParameters,
+	encodeDeployData,
 	encodeFunctionData,
 	type GetContractEventsParameters,
 	type GetContractEventsReturnType,
@@ -35,7 +39,6 @@ import { zkJobsAbi } from "../abi/zk-jobs-abi.ts";
 import { zkPlansAbi } from "../abi/zk-plans-abi.ts";
 import { zkVerifierAbi } from "../abi/zk-verifier-abi.ts";
 import type { ChainClient } from "../node/chain-client.ts";
-import { RpcRefusal } from "../node/rpc.ts";
 import type { Call } from "../sending/sign.ts";
 
 export interface ContractAddresses {
@@ -72,10 +75,8 @@ export interface Contracts {
 export async function contractsOn(client: ChainClient, addresses: ContractAddresses): Promise<Contracts> {
 	mustBeComplete(addresses);
 	const isChain = addresses.chainId === client.chainId;
-	if (isChain && (await client.viem.getCode({ address: addresses.scoreboard })) !== undefined) {
-		await mustBeOfThisVersion({ client, addresses });
+	if (isChain && (await client.viem.getCode({ address: addresses.scoreboard })) !== undefined)
 		return { client, addresses };
-	}
 	throw new AssayError("CHAIN_MISSING", "the contracts that are named are not on this chain", {
 		hint: `The node is of chain ${client.chainId}, the contracts of ${addresses.chainId}. Name others with --contracts.`,
 	});
@@ -84,24 +85,13 @@ export async function contractsOn(client: ChainClient, addresses: ContractAddres
 /** A deployment of an earlier version lacks contracts, and none can be added. */
 export function mustBeComplete(addresses: Partial<ContractAddresses>): asserts addresses is ContractAddresses {
 	const absent = Object.keys(ABIS).find((name) => addresses[name as Name] === undefined);
-	if (absent !== undefined) throw ofEarlierVersion(`there is no ${absent}`);
+	if (absent !== undefined)
+		throw new AssayError("CHAIN_MISSING", `an earlier version deployed these contracts: there is no ${absent}`, {
+			hint:
+				"Move the folder `chain` of the data folder away: the next start begins a new embedded chain, with new stakes and epochs." +
+				" On another chain: `assay chain deploy`, or --contracts FILE of a network that has them.",
+		});
 }
-
-/** Or its contracts are others: those before had no announcements. */
-async function mustBeOfThisVersion(contracts: Contracts): Promise<void> {
-	const nothing: Hex = `0x${"0".repeat(64)}`;
-	await read(contracts, "scoreboard", "announcedAt", nothing).catch((error: unknown) => {
-		const isRefused = error instanceof BaseError && error.walk((one) => one instanceof RpcRefusal) !== null;
-		throw isRefused ? ofEarlierVersion("the Scoreboard is another") : error;
-	});
-}
-
-const ofEarlierVersion = (what: string): AssayError =>
-	new AssayError("CHAIN_MISSING", `an earlier version deployed these contracts: ${what}`, {
-		hint:
-			"Move the folder `chain` of the data folder away: the next start begins a new embedded chain, with new stakes and epochs." +
-			" On another chain: `assay chain deploy`, or --contracts FILE of a network that has them.",
-	});
 
 const ABIS = {
 	token: assayTokenAbi,
@@ -194,3 +184,7 @@ export function readEvents<const N extends Name, const E extends ContractEventNa
 	const wanted = { address: addresses[name], abi: ABIS[name], eventName, args, fromBlock, strict: true };
 	return client.viem.getContractEvents(wanted as GetContractEventsParameters) as never;
 }
+
+/** What creates a contract: its code and the arguments of its constructor. */
+export const codeOf = <const A extends Abi>(abi: A, bytecode: Hex, args: ContractConstructorArgs<A>): Hex =>
+	encodeDeployData({ abi, bytecode, args } as unknown as EncodeDeployDataParameters<A>);

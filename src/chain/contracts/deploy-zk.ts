@@ -2,12 +2,13 @@
 // ever: Ignition's; on an embedded chain, whose owner makes its blocks anyhow, those of a known τ, so that
 // nobody needs a file to try it. Not here: ZkJobs, which the escrow and it name each other, and SegmentProofs
 // (deploy.ts).
-import { encodeDeployData, type Hex } from "viem";
+import type { Hex } from "viem";
 import { DEV_ROOTS, DEV_TAU_G2 } from "../../protocol/maths/dev-powers.ts";
 import { IGNITION_IDS, IGNITION_TAU } from "../../protocol/maths/ignition.ts";
 import { twinPostsAbi } from "../abi/twin-posts-abi.ts";
 import { weightJudgeAbi } from "../abi/weight-judge-abi.ts";
 import { zkVerifierAbi } from "../abi/zk-verifier-abi.ts";
+import { codeOf } from "./contracts.ts";
 
 /** How many contracts `deployZk` makes. */
 export const ZK_CONTRACTS = 5n;
@@ -68,23 +69,14 @@ export async function deployZk(
 	const bits = ids.map((one) => BigInt(one.bits));
 	const { address: zkPlans } = await put(code.zkPlansCode);
 	const { address: zkVerifier } = await put(
-		encodeDeployData({
-			...{ abi: zkVerifierAbi, bytecode: code.zkVerifierCode },
-			args: [zkPlans, { xi, xr, yi, yr }, bits, ids.map(({ id }) => id)],
-		}),
+		codeOf(zkVerifierAbi, code.zkVerifierCode, [zkPlans, { xi, xr, yi, yr }, bits, ids.map(({ id }) => id)]),
 	);
 	const { address: twinJudge } = await put(code.twinJudgeCode);
 	const { address: twinPosts } = await put(
-		encodeDeployData({
-			...{ abi: twinPostsAbi, bytecode: code.twinPostsCode },
-			args: [zkPlans, twinJudge, bits, ids.map(({ root }) => root), twins],
-		}),
+		codeOf(twinPostsAbi, code.twinPostsCode, [zkPlans, twinJudge, bits, ids.map(({ root }) => root), twins]),
 	);
 	const { address: weightJudge } = await put(
-		encodeDeployData({
-			...{ abi: weightJudgeAbi, bytecode: code.weightJudgeCode },
-			args: [{ xi, xr, yi, yr }, bits, ids.map(({ id }) => id)],
-		}),
+		codeOf(weightJudgeAbi, code.weightJudgeCode, [{ xi, xr, yi, yr }, bits, ids.map(({ id }) => id)]),
 	);
 	return { zkPlans, zkVerifier, twinJudge, twinPosts, weightJudge };
 }

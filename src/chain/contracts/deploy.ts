@@ -1,7 +1,7 @@
 // Puts the contracts on a chain. They name each other in immutable fields, so their addresses are
 // predicted from the deployer's nonce; each constructor refuses when that went wrong. A deployment that was
 // cut short starts over: half a set is never used.
-import { encodeDeployData, getContractAddress, type Hex } from "viem";
+import { getContractAddress, type Hex } from "viem";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { CurvePoint } from "../../protocol/chain/attested-parts.ts";
 import { assayTokenAbi } from "../abi/assay-token-abi.ts";
@@ -19,7 +19,7 @@ import { zkJobsAbi } from "../abi/zk-jobs-abi.ts";
 import type { ChainClient } from "../node/chain-client.ts";
 import { sendCall } from "../sending/send-call.ts";
 import type { ChainAccount } from "../sending/sign.ts";
-import { type Contracts, callOf } from "./contracts.ts";
+import { type Contracts, callOf, codeOf } from "./contracts.ts";
 import { deployZk, IGNITION, TRIAL_TWINS, TWINS, type TwinParams, ZK_CONTRACTS, type ZkPowers } from "./deploy-zk.ts";
 import type { RollCallParams } from "./roll-call.ts";
 import type { EpochParams } from "./scoreboard.ts";
@@ -104,9 +104,7 @@ export async function deployContracts(
 		return { address: contractAddress, block: Number(blockNumber) };
 	};
 	const supply = 1_000_000_000n * UNIT;
-	const { address: token } = await put(
-		encodeDeployData({ abi: assayTokenAbi, bytecode: code.assayTokenCode, args: [supply] }),
-	);
+	const { address: token } = await put(codeOf(assayTokenAbi, code.assayTokenCode, [supply]));
 	const nonce = BigInt(await client.viem.getTransactionCount({ address: from, blockTag: "pending" }));
 	const predicted = (more: bigint) => getContractAddress({ from, nonce: nonce + more });
 	const epochs = epochsOf(schedule);
@@ -120,41 +118,23 @@ export async function deployContracts(
 		// A liar who has itself accused gets a tenth back.
 		accuserPpm: 100_000,
 	};
-	const registry = await put(
-		encodeDeployData({ abi: registryAbi, bytecode: code.registryCode, args: [token, from, stakes] }),
-	);
+	const registry = await put(codeOf(registryAbi, code.registryCode, [token, from, stakes]));
 	const scoreboard = await put(
-		encodeDeployData({
-			abi: scoreboardAbi,
-			bytecode: code.scoreboardCode,
-			args: [registry.address, predicted(2n), storedParams(epochs)],
-		}),
+		codeOf(scoreboardAbi, code.scoreboardCode, [registry.address, predicted(2n), storedParams(epochs)]),
 	);
 	const rewards = await put(
-		encodeDeployData({
-			abi: rewardsAbi,
-			bytecode: code.rewardsCode,
-			args: [token, scoreboard.address, registry.address, 1000n * UNIT],
-		}),
+		codeOf(rewardsAbi, code.rewardsCode, [token, scoreboard.address, registry.address, 1000n * UNIT]),
 	);
-	const slashing = await put(
-		encodeDeployData({
-			abi: slashingAbi,
-			bytecode: code.slashingCode,
-			args: [registry.address, { gemmSlashPpm: 500_000 }],
-		}),
-	);
+	const slashing = await put(codeOf(slashingAbi, code.slashingCode, [registry.address, { gemmSlashPpm: 500_000 }]));
 	const rollCall = await put(
-		encodeDeployData({
-			abi: rollCallAbi,
-			bytecode: code.rollCallCode,
-			args: [registry.address, scoreboard.address, { ...ROLL_CALLS, ...schedule.rollCalls }],
-		}),
+		codeOf(rollCallAbi, code.rollCallCode, [
+			registry.address,
+			scoreboard.address,
+			{ ...ROLL_CALLS, ...schedule.rollCalls },
+		]),
 	);
 	const escrow = { burnPpm: 100_000, mostSeconds: 30 * DAY };
-	const rentalEscrow = await put(
-		encodeDeployData({ abi: rentalEscrowAbi, bytecode: code.rentalEscrowCode, args: [token, escrow] }),
-	);
+	const rentalEscrow = await put(codeOf(rentalEscrowAbi, code.rentalEscrowCode, [token, escrow]));
 	const isTrial = schedule.windowSeconds !== undefined;
 	const zk = await deployZk(put, powers, { ...(isTrial ? TRIAL_TWINS : TWINS), ...schedule.twins });
 	const clocks = { ...(isTrial ? TRIAL_DISPUTES : DISPUTES), ...schedule.disputes };
@@ -195,28 +175,27 @@ async function deployJobs(put: Put, predicted: (more: bigint) => Hex, { token, o
 	const { address: judge } = await put(code.judgeCode);
 	const { address: wireJudge } = await put(code.wireJudgeCode);
 	const params = { withdrawSeconds: DAY, accuserCosts: UNIT / 10n };
+	const { zkVerifier, zkPlans, twinPosts, weightJudge } = zk;
 	const [proofs, disputing] = [predicted(DEPLOYED_BEFORE_ZK_JOBS), predicted(DEPLOYED_BEFORE_ZK_JOBS + 2n)];
 	const args = [token, owner, disputing, proofs, params] as const;
-	const { address: jobEscrow } = await put(encodeDeployData({ abi: jobEscrowAbi, bytecode: code.jobEscrowCode, args }));
+	const { address: jobEscrow } = await put(codeOf(jobEscrowAbi, code.jobEscrowCode, args));
 	const { address: zkJobs } = await put(
-		encodeDeployData({
-			...{ abi: zkJobsAbi, bytecode: code.zkJobsCode },
-			args: [jobEscrow, zk.zkVerifier, zk.zkPlans, zk.twinPosts, zk.weightJudge],
-		}),
+		codeOf(zkJobsAbi, code.zkJobsCode, [jobEscrow, zkVerifier, zkPlans, twinPosts, weightJudge]),
 	);
 	// A proof takes its provider what a trace takes, and more: the job is run again.
 	const answering = { answerSeconds: clocks.traceSeconds, gasPrice: clocks.gasPrice };
 	const { address: segmentProofs } = await put(
-		encodeDeployData({
-			...{ abi: segmentProofsAbi, bytecode: code.segmentProofsCode },
-			args: [jobEscrow, disputing, zk.zkVerifier, zk.zkPlans, zk.weightJudge, answering],
-		}),
+		codeOf(segmentProofsAbi, code.segmentProofsCode, [
+			jobEscrow,
+			disputing,
+			zkVerifier,
+			zkPlans,
+			weightJudge,
+			answering,
+		]),
 	);
 	const { address: disputes } = await put(
-		encodeDeployData({
-			...{ abi: disputesAbi, bytecode: code.disputesCode },
-			args: [jobEscrow, judge, wireJudge, [segmentProofs], clocks],
-		}),
+		codeOf(disputesAbi, code.disputesCode, [jobEscrow, judge, wireJudge, [segmentProofs], clocks]),
 	);
 	return { jobEscrow, zkJobs, segmentProofs, disputes, judge, wireJudge };
 }
@@ -242,7 +221,7 @@ export async function deployAttestations(
 	const code = await import("../abi/creation-code.ts");
 	const { address: reader } = await put(code.intelReaderCode);
 	const args = [root.key, root.until, reader] as const;
-	return (await put(encodeDeployData({ abi: attestationsAbi, bytecode: code.attestationsCode, args }))).address;
+	return (await put(codeOf(attestationsAbi, code.attestationsCode, args))).address;
 }
 
 /**

@@ -3,7 +3,7 @@
 // tells is read from the contracts. Bounded: with too many events those of the oldest epochs go, and
 // `oldestEpoch` says so. Page: docs/chain.md.
 import type { Hex } from "viem";
-import type { Weights } from "../../protocol/chain/epoch-shapes.ts";
+import type { Seat, Weights } from "../../protocol/chain/epoch-shapes.ts";
 import { isChainKeyProof } from "../../protocol/chain/key-binding.ts";
 import { registryAbi } from "../abi/registry-abi.ts";
 import { rewardsAbi } from "../abi/rewards-abi.ts";
@@ -27,12 +27,7 @@ interface Where {
 }
 
 /** A revealed report. Its place among the epoch's is its number. */
-export interface PastSeat {
-	readonly validator: Hex;
-	readonly signer: Hex;
-	/** At the epoch's end. */
-	readonly stake: bigint;
-	readonly root: Hex;
+export interface PastSeat extends Seat {
 	readonly at: Where;
 }
 

@@ -3,7 +3,7 @@
 // the reader is told to roll back to the last one both have, then reads on. docs/chain.md. Blocks deeper than
 // `confirmations` are forgotten: a reorganisation that deep is an error, not a rollback.
 import { type Abi, type ContractEventName, type Hex, type Log, parseEventLogs } from "viem";
-import { AssayError } from "../../protocol/assay-error.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import type { ChainClient } from "../node/chain-client.ts";
 
 export interface SeenBlock {
@@ -87,9 +87,7 @@ async function rollBackForks<TAbi extends Abi>(
 	while (kept > 0 && !(await stands(client, seen[kept - 1]!))) kept--;
 	if (kept === seen.length) return { blocks: 0, depth: 0 };
 	if (kept === 0 && seen[0]!.number > options.fromBlock)
-		throw new AssayError("CHAIN_REORGANISED", `the chain took back more than ${seen.length} blocks`, {
-			hint: "The node follows another chain, or an embedded one was begun anew. Remove the cursor to read all again.",
-		});
+		throw codedError("CHAIN_REORGANISED", `the chain took back more than ${seen.length} blocks`);
 	const toBlock = kept === 0 ? options.fromBlock - 1 : seen[kept - 1]!.number;
 	// First what was taken, then the cursor: dying in between repeats the rollback, which forgets nothing
 	// twice.

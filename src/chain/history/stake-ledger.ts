@@ -2,6 +2,7 @@
 // stake, what is being unstaked or locked, who may take it. The same arithmetic as contracts/src/stake/, in
 // the order of the chain. Pure: events in, accounts out; reading them is provider-book.ts.
 import type { Hex } from "viem";
+import type { RegistryAccount } from "../contracts/registry.ts";
 
 /** An event of the Registry. Amounts are decimal text, keys 64 hex digits, accounts in lower case. */
 export type LedgerEvent = { readonly account: Hex } & (
@@ -21,14 +22,9 @@ export interface VouchedKey {
 	readonly number: number;
 }
 
-export interface LedgerAccount {
-	readonly role: number;
+/** `signer`: its own address until it says otherwise. */
+export interface LedgerAccount extends Pick<RegistryAccount, "role" | "signer" | "stake" | "unbonding" | "locked"> {
 	readonly key: VouchedKey | null;
-	/** Its own address until it says otherwise. */
-	readonly signer: Hex;
-	readonly stake: bigint;
-	readonly unbonding: bigint;
-	readonly locked: bigint;
 	/** Place of the event that set the key: the newest of several accounts counts. */
 	readonly since: number;
 	/** By slasher; those that have ended stay listed. */

@@ -1,7 +1,7 @@
 // What a node's answers must look like before they are used, and that they are of the chain that was asked
 // for. A node is somebody else's program: it may be broken, hostile, or one of several behind a
 // balancer. Nonsense is asked again like an outage; another chain than before is CHAIN_OTHER.
-import { AssayError } from "../../protocol/assay-error.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { NodeNonsense, type Rpc, RpcRefusal } from "./rpc.ts";
 
 type Shape = (answer: unknown) => boolean;
@@ -79,9 +79,7 @@ export function pinChain(rpc: Rpc, nowMs: () => number = Date.now): Rpc {
 		const found = Number(await rpc("eth_chainId", []));
 		chainId ??= found;
 		if (found !== chainId)
-			throw new AssayError("CHAIN_OTHER", `the node is on chain ${found}, and was on ${chainId} before`, {
-				hint: "Check the RPC URL and what is behind it; nothing is read or sent until it is the right one.",
-			});
+			throw codedError("CHAIN_OTHER", `the node is on chain ${found}, and was on ${chainId} before`);
 		checkedMs = nowMs();
 	};
 	return async (method, params) => {

@@ -11,6 +11,7 @@ import { makeFolder, readIfPresent, syncFolder, writeDurably } from "../../platf
 import { type FolderLock, lockFolder } from "../../platform/folder-lock.ts";
 import { createMutex } from "../../platform/keyed-mutex.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { type BlockJournal, type JournalBlock, type JournalFault, openJournal } from "./block-journal.ts";
 import { createEdrProvider, edrVersion, type Genesis } from "./edr-provider.ts";
 import { replayJournal } from "./replay-journal.ts";
@@ -210,8 +211,7 @@ function runChain(
 	let closed = false;
 	const queued = <T>(run: () => Promise<T>): Promise<T> =>
 		mutex.run(() => {
-			if (closed || isBroken)
-				throw new AssayError("CHAIN_CLOSED", "the embedded chain is closed", { hint: "Start it again." });
+			if (closed || isBroken) throw codedError("CHAIN_CLOSED", "the embedded chain is closed");
 			return run();
 		});
 	return {

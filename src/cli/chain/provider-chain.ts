@@ -3,13 +3,12 @@
 // chain-connection.ts. Page: docs/chain.md.
 import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import type { Contracts } from "../../chain/contracts/contracts.ts";
-import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { writeDurably } from "../../platform/durable-file.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
 import { loadProviderAccount } from "../../provider/chain-account.ts";
+import type { ChainHome } from "../../validator/settlement/home.ts";
 import type { CliIo } from "../command.ts";
 import { defaultDataDir, defaultProviderDir, loadProviderKey } from "../data-folder.ts";
 import { usageError } from "../options.ts";
@@ -18,11 +17,7 @@ import { confirmationsOf, openContracts, rpcUrlOf, withChain } from "./chain-con
 import type { ProviderValues } from "./chain-options.ts";
 
 /** An account that acts on chain: what a validator's home and a provider have in common. */
-export interface ChainActor {
-	readonly contracts: Contracts;
-	readonly account: ChainAccount;
-	readonly url: string;
-}
+export type ChainActor = Pick<ChainHome, "contracts" | "account" | "url">;
 
 /** Throws CHAIN_MISSING, CHAIN_UNREACHABLE, KEY_UNUSABLE or USAGE. */
 export async function withProviderChain<T>(

@@ -16,7 +16,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
 import { parseReceiptFile, type ReceiptFile, receiptOf } from "../../protocol/chain/probe-receipt.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import { signedFraud } from "../../validator/receipts/signed-fraud.ts";
 import type { ChainHome } from "../../validator/settlement/home.ts";
@@ -62,7 +62,7 @@ sending account, the rest is burned. No permission is needed.`,
 		const file = parseReceiptFile(await readReceipts(values.receipts, io));
 		const sha256 = bytesToHex(sha256Of(evidence));
 		if (file.evidence !== sha256)
-			throw failure("RECEIPTS_BAD", `these receipts belong to the evidence ${file.evidence}, not to ${sha256}`);
+			throw codedError("RECEIPTS_BAD", `these receipts belong to the evidence ${file.evidence}, not to ${sha256}`);
 		const verdict = verifyEvidence(evidence);
 		if (!values.json) io.out.write(`${verdictLine(verdict, paintFor(io.out, io.env))}\n`);
 		const proof = await proofOf(evidence, file);
@@ -138,8 +138,8 @@ async function proofOf(evidence: Uint8Array, file: ReceiptFile) {
 		unsigned ??= facts.challenge;
 	});
 	if (found === null && unsigned !== null)
-		throw failure("FRAUD_UNSIGNED", `an element of challenge ${unsigned} is wrong, but nobody signed for it`);
-	if (found === null) throw failure("FRAUD_NONE", "no opened element of this evidence contradicts its seed");
+		throw codedError("FRAUD_UNSIGNED", `an element of challenge ${unsigned} is wrong, but nobody signed for it`);
+	if (found === null) throw codedError("FRAUD_NONE", "no opened element of this evidence contradicts its seed");
 	const { signed, wrong } = found;
 	const receipt = receiptOf(file.provider, file.probeId, signed);
 	const signer = receiptSigner(file, receipt, signed.signature);
@@ -157,12 +157,10 @@ function requireSameContract(file: ReceiptFile, { chainId, slashing }: ContractA
 	);
 }
 
-/** The hint is the code's own. */
-const failure = (code: keyof typeof codes, words: string) => new AssayError(code, words, { hint: codes[code].hint });
 const badlySigned = (challenge: number, provider: string) =>
-	failure("RECEIPTS_BAD", `the receipt of challenge ${challenge} is not signed by ${provider}`);
-const punished = () => failure("FRAUD_PUNISHED", "the provider was already punished for this probe");
-const noStake = (account: string) => failure("FRAUD_NO_STAKE", `${account} has no stake left to take`);
+	codedError("RECEIPTS_BAD", `the receipt of challenge ${challenge} is not signed by ${provider}`);
+const punished = () => codedError("FRAUD_PUNISHED", "the provider was already punished for this probe");
+const noStake = (account: string) => codedError("FRAUD_NO_STAKE", `${account} has no stake left to take`);
 
 async function readReceipts(named: string, io: CliIo): Promise<string> {
 	try {

@@ -2,7 +2,7 @@
 // docs/disputes.md.
 import { apiOptions } from "../api-connection.ts";
 import { keyOptions, nodeOptions } from "../chain/chain-options.ts";
-import { command } from "../command.ts";
+import { command, later } from "../command.ts";
 import { flag, group, text } from "../options.ts";
 
 export const disputeCommand = command({
@@ -27,30 +27,22 @@ beginning of it. QUESTION is one of docs/jobs.md §14 as JSON, without audit and
 	verbs: {
 		list: {
 			does: "claims that stand, and fraud files against claims",
-			async run(values, io) {
-				return (await import("../watch/list-disputes.ts")).listDisputes(values, io);
-			},
+			run: later(async () => (await import("../watch/list-disputes.ts")).listDisputes),
 		},
 		show: {
 			takes: "CLAIM",
 			does: "one claim: what it says, how it stands on chain, what is held against it",
-			async run(values, io, claim = "") {
-				return (await import("../watch/disputes.ts")).showDispute(values, io, claim);
-			},
+			run: later(async () => (await import("../watch/disputes.ts")).showDispute),
 		},
 		ask: {
 			takes: "CLAIM QUESTION",
 			does: "ask whoever made it; the answer binds it",
-			async run(values, io, claim = "", question = "") {
-				return (await import("../watch/disputes.ts")).askDispute(values, io, claim, question);
-			},
+			run: later(async () => (await import("../watch/disputes.ts")).askDispute),
 		},
 		prove: {
 			takes: "FILE",
 			does: "bring a signed fraud file before the chain",
-			async run(values, io, file = "") {
-				return (await import("../watch/disputes.ts")).proveDispute(values, io, file);
-			},
+			run: later(async () => (await import("../watch/disputes.ts")).proveDispute),
 		},
 	},
 });

@@ -3,7 +3,7 @@
 import { DEFAULT_METHOD, methodText, ordersWhere, orList } from "../../verify/methods/methods.ts";
 import { apiOptions } from "../api-connection.ts";
 import { keyOptions, nodeOptions } from "../chain/chain-options.ts";
-import { command } from "../command.ts";
+import { command, later } from "../command.ts";
 import { cardOption, engineOptions } from "../job-engine.ts";
 import { flag, group, hexKey, number, text, whole } from "../options.ts";
 import { watchOptions } from "../print/show-or-watch.ts";
@@ -88,106 +88,76 @@ a job, or the beginning of its number. On the network that assay up runs here no
 		run: {
 			takes: "FILE",
 			does: "run a job file, with a live curve; go on where it was stopped",
-			async run(values, io, file = "") {
-				return (await import("../run-job-file.ts")).runJobFile(file, values, io);
-			},
+			run: later(async () => (await import("../run-job-file.ts")).runJobFile),
 		},
 		plan: {
 			takes: "FILE",
 			does: "what it would compute and cost, without running it; with --card or --host, its time and cost there",
-			async run(values, io, file = "") {
-				return (await import("../run-job-file.ts")).planJobFile(file, values, io);
-			},
+			run: later(async () => (await import("../run-job-file.ts")).planJobFile),
 		},
 		check: {
 			takes: "CLAIM",
 			does: "run drawn segments of a run again and compare; make every file again and compare",
-			async run(values, io, path = "") {
-				return (await import("../jobs/check-job.ts")).checkJob(path, values, io);
-			},
+			run: later(async () => (await import("../jobs/check-job.ts")).checkJob),
 		},
 		diff: {
 			takes: "A B",
 			does: "find where two runs of one job differ, which is false, and write the fraud file",
-			async run(values, io, a = "", b = "") {
-				return (await import("../jobs/diff-jobs.ts")).diffJobs(a, b, values, io);
-			},
+			run: later(async () => (await import("../jobs/diff-jobs.ts")).diffJobs),
 		},
 		prove: {
 			takes: "FOLDER",
 			does: "prove segments of a finished training run (docs/zk.md), for assay verify: nobody need run them again",
-			async run(values, io, path = "") {
-				return (await import("../jobs/prove-job.ts")).proveJob(path, values, io);
-			},
+			run: later(async () => (await import("../jobs/prove-job.ts")).proveJob),
 		},
 		quote: {
 			takes: "FILE",
 			does: "what strangers would take for it, and how long; uploads what it needs",
-			async run(values, io, file = "") {
-				return (await import("../jobs/submit-job.ts")).quoteJobFile(file, values, io);
-			},
+			run: later(async () => (await import("../jobs/submit-job.ts")).quoteJobFile),
 		},
 		submit: {
 			takes: "FILE",
 			does: "hand it to strangers: upload, quote, ask once, fund, follow until it is paid, write the result",
-			async run(values, io, file = "") {
-				return (await import("../jobs/submit-job.ts")).submitJobFile(file, values, io);
-			},
+			run: later(async () => (await import("../jobs/submit-job.ts")).submitJobFile),
 		},
 		list: {
 			does: "your jobs",
-			async run(values, io) {
-				return (await import("../jobs/show-jobs.ts")).listJobs(values, io);
-			},
+			run: later(async () => (await import("../jobs/show-jobs.ts")).listJobs),
 		},
 		status: {
 			takes: "ID",
 			does: "one job: its parts, who has them, what was run again",
-			async run(values, io, id = "") {
-				return (await import("../jobs/show-jobs.ts")).showJob(values, io, id);
-			},
+			run: later(async () => (await import("../jobs/show-jobs.ts")).showJob),
 		},
 		proofs: {
 			takes: "ID",
 			does: "of a zk job: fetch the proofs of its segments from the chain, for assay verify, and say who was paid for them",
-			async run(values, io, id = "") {
-				return (await import("../jobs/fetch-proofs.ts")).fetchProofs(values, io, id);
-			},
+			run: later(async () => (await import("../jobs/fetch-proofs.ts")).fetchProofs),
 		},
 		logs: {
 			takes: "ID",
 			does: "everything that happened to a job, until it is over",
-			async run(values, io, id = "") {
-				return (await import("../jobs/show-jobs.ts")).showLogs(values, io, id);
-			},
+			run: later(async () => (await import("../jobs/show-jobs.ts")).showLogs),
 		},
 		result: {
 			takes: "ID",
 			does: "fetch the result, check it against the claim, write the files that run delivers and what check needs; the states between stay with the host",
-			async run(values, io, id = "") {
-				return (await import("../jobs/show-jobs.ts")).fetchResult(values, io, id);
-			},
+			run: later(async () => (await import("../jobs/show-jobs.ts")).fetchResult),
 		},
 		audit: {
 			takes: "ID",
 			does: "do all draws of a job again from what is public, and name what its validator changed; any job",
-			async run(values, io, id = "") {
-				return (await import("../jobs/audit-job.ts")).auditJob(values, io, id);
-			},
+			run: later(async () => (await import("../jobs/audit-job.ts")).auditJob),
 		},
 		refund: {
 			takes: "ID",
 			does: "take back what the escrow may give, without a validator: by this machine's book, or by key, node and whole number",
-			async run(values, io, id = "") {
-				return (await import("../jobs/show-jobs.ts")).refundJob(values, io, id);
-			},
+			run: later(async () => (await import("../jobs/show-jobs.ts")).refundJob),
 		},
 		cancel: {
 			takes: "ID",
 			does: "take back what nobody works at; its money comes back",
-			async run(values, io, id = "") {
-				return (await import("../jobs/show-jobs.ts")).cancelJob(values, io, id);
-			},
+			run: later(async () => (await import("../jobs/show-jobs.ts")).cancelJob),
 		},
 	},
 });

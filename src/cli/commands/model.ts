@@ -1,6 +1,6 @@
 // `assay model import|report|tokens|text`: models from outside, docs/models.md. Each verb's code is loaded
 // when it is used.
-import { command } from "../command.ts";
+import { command, later } from "../command.ts";
 import { engineOptions } from "../job-engine.ts";
 import { choice, flag, text, whole } from "../options.ts";
 
@@ -34,31 +34,23 @@ qwen2 and bert are known. Whatever would change what the model computes and is n
 		import: {
 			takes: "DIR",
 			does: "may it run? its architecture, tensors and size, and what whole-number weights cost",
-			async run(values, io, folder = "") {
-				return (await import("../models/import-model.ts")).importModel(folder, values, io);
-			},
+			run: later(async () => (await import("../models/import-model.ts")).importModel),
 		},
 		report: {
 			takes: "DIR",
 			needs: "--text FILE",
 			does: "what i16 and i8 weights cost on a text: signal to noise a block, perplexity, top-1 agreement, KL",
-			async run(values, io, folder = "") {
-				return (await import("../models/report-model.ts")).reportModel(folder, values, io);
-			},
+			run: later(async () => (await import("../models/report-model.ts")).reportModel),
 		},
 		tokens: {
 			takes: "DIR FILE",
 			does: "a text as token ids of the model's tokenizer, as jobs take them",
-			async run(values, io, folder = "", file = "") {
-				return (await import("../models/token-files.ts")).encodeFile(folder, file, values, io);
-			},
+			run: later(async () => (await import("../models/token-files.ts")).encodeFile),
 		},
 		text: {
 			takes: "DIR FILE",
 			does: "token ids as text again",
-			async run(values, io, folder = "", file = "") {
-				return (await import("../models/token-files.ts")).decodeFile(folder, file, values, io);
-			},
+			run: later(async () => (await import("../models/token-files.ts")).decodeFile),
 		},
 	},
 });

@@ -10,7 +10,7 @@ import { printProgram } from "../../work/program/print-text.ts";
 import { programCost } from "../../work/program/program-cost.ts";
 import { readProgram } from "../../work/program/read-program.ts";
 import { LIMITS } from "../../work/program/shapes.ts";
-import { command } from "../command.ts";
+import { command, later } from "../command.ts";
 import { readInput } from "../evidence-file.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { cardOption, engineOptions } from "../job-engine.ts";
@@ -116,9 +116,7 @@ checked before it may run: what could overflow, read outside a tensor or divide 
 		run: {
 			takes: "FILE",
 			does: "run it on this machine's engine; print its states, write results as arrays",
-			async run(values, io, path = "") {
-				return (await import("../run-program-file.ts")).runProgramFile(path, values, io);
-			},
+			run: later(async () => (await import("../run-program-file.ts")).runProgramFile),
 		},
 	},
 });

@@ -1,7 +1,7 @@
 // `assay prove`: proves segments of other people's training, and is paid for each. docs/zk.md §12.
 import { apiOptions } from "../api-connection.ts";
 import { keyOptions, nodeOptions } from "../chain/chain-options.ts";
-import { command } from "../command.ts";
+import { command, later } from "../command.ts";
 import { engineOptions } from "../job-engine.ts";
 import { flag, group, number, text } from "../options.ts";
 
@@ -36,7 +36,5 @@ Stopped or killed at any moment, the same command goes on: what is next follows 
 	},
 	exits: { 69: "no validator, no chain, no powers or refused", 74: "folder not writable" },
 
-	async run(values, io) {
-		return (await import("../prove/run-prove.ts")).runProve(values, io);
-	},
+	run: later(async () => (await import("../prove/run-prove.ts")).runProve),
 });

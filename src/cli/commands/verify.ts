@@ -6,8 +6,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
 import { nodeSignatures } from "../../platform/node-signatures.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { isContainer } from "../../protocol/probe/container.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
 import { type Verdict, WHO_COULD_LIE } from "../../protocol/probe/verdict.ts";
@@ -80,13 +79,7 @@ that each segment goes on where the one before it ended; --initial and --result 
 		}
 		const file = readEvidence(at);
 		if (!isContainer(file) && !isReceipt(file))
-			throw new AssayError(
-				"FILE_KIND",
-				`${path} ${file.length === 0 ? "is empty" : "is no evidence, proof or receipt"}`,
-				{
-					hint: codes.FILE_KIND.hint,
-				},
-			);
+			throw codedError("FILE_KIND", `${path} ${file.length === 0 ? "is empty" : "is no evidence, proof or receipt"}`);
 		const maxAge = values["max-age"];
 		const order = orderOf(values);
 		const isOther =

@@ -1,7 +1,7 @@
 // `assay watch`: runs other people's work again, and is paid for every lie that it proves. docs/disputes.md.
 import { apiOptions } from "../api-connection.ts";
 import { keyOptions, nodeOptions } from "../chain/chain-options.ts";
-import { command } from "../command.ts";
+import { command, later } from "../command.ts";
 import { engineOptions } from "../job-engine.ts";
 import { choice, flag, group, number, text, whole } from "../options.ts";
 
@@ -36,7 +36,5 @@ Stopped or killed at any moment, the same command goes on: what is next follows 
 	},
 	exits: { 69: "no validator, no chain or refused", 74: "folder not writable" },
 
-	async run(values, io) {
-		return (await import("../watch/run-watch.ts")).runWatch(values, io);
-	},
+	run: later(async () => (await import("../watch/run-watch.ts")).runWatch),
 });

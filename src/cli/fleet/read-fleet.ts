@@ -1,6 +1,7 @@
 // The file of `assay probe --fleet`: one target a line, `#` begins a comment. Pure.
 import { parseTarget, targetToText } from "../../engine/links/parse-target.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 
 const MOST_TARGETS = 10_000;
 
@@ -10,10 +11,7 @@ export function readFleet(text: string): readonly string[] {
 	for (const [index, line] of text.split(/\r?\n/).entries()) {
 		const typed = line.replace(/(^|\s)#.*$/, "").trim();
 		if (typed === "") continue;
-		const bad = (why: string): AssayError =>
-			new AssayError("FLEET_BAD", `line ${index + 1} of the fleet: ${why}`, {
-				hint: "One target a line: `local`, `user@host` or `ssh://user@host:port`; `#` begins a comment.",
-			});
+		const bad = (why: string): AssayError => codedError("FLEET_BAD", `line ${index + 1} of the fleet: ${why}`);
 		const name = nameOf(typed, bad);
 		const before = lineOf.get(name);
 		if (before !== undefined) throw bad(`${name} is on line ${before} already`);

@@ -110,7 +110,7 @@ async function checked(asked: Asked): Promise<CheckedJob> {
 	return { rerun: again, wrongEnd, files };
 }
 
-export async function checkJob(path: string, values: CheckValues, io: CliIo): Promise<number> {
+export async function checkJob(values: CheckValues, io: CliIo, path: string): Promise<number> {
 	const folder = runFolderAt(path, io);
 	const opened = await openRun(folder);
 	const { clockUs, randomBytes } = realEnvironment();

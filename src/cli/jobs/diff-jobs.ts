@@ -65,7 +65,7 @@ function diffText(
 	return [...lines, paint.dim(`  ${plural(diff.replayed, "segment")} run again`), ""].join("\n");
 }
 
-export async function diffJobs(pathA: string, pathB: string, values: DiffValues, io: CliIo): Promise<number> {
+export async function diffJobs(values: DiffValues, io: CliIo, pathA: string, pathB: string): Promise<number> {
 	const [a, b] = [await runAt(pathA, values, io), await runAt(pathB, values, io)];
 	const engineA = await startJobEngine(values, io, a.storePath);
 	const engineB = await startJobEngine(values, io, b.storePath).catch(async (error: unknown) => {

@@ -5,7 +5,7 @@ import { basename, join, resolve } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, concatBytes, equalBytes } from "../../protocol/bytes/bytes.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { formatBytes } from "../../protocol/format-number.ts";
 import { type ProvenSegment, proveSegment } from "../../provider/proofs/prove-segment.ts";
 import { openProvingKey, type ProvingKeyFile } from "../../provider/proofs/runs/proving-key.ts";
@@ -55,8 +55,7 @@ interface Proven extends ProvenSegment {
 }
 
 function planFor({ program }: OpenedRun, isDev: boolean): ZkPlan {
-	const refused = (message: string) =>
-		new AssayError("PROGRAM_UNPROVABLE", message, { hint: codes.PROGRAM_UNPROVABLE.hint });
+	const refused = (message: string) => codedError("PROGRAM_UNPROVABLE", message);
 	const whole = compilePlan(program);
 	if ("code" in whole) throw refused(whole.message);
 	const wanted = 2 * Math.ceil((whole.bits - CHUNKS_LOG2) / 2);
@@ -70,7 +69,7 @@ function powersFor(asked: string | undefined, { chunkBits }: ZkPlan, io: CliIo):
 	if (asked === undefined) throw usageError(`it needs powers of tau. ${POWERS_HINT}`);
 	if (asked === "dev") return DEV_POWERS;
 	const found = ignitionPowers(readInput(resolve(io.cwd, asked), MOST_POWERS, POWERS_HINT), 2 ** chunkBits);
-	if ("code" in found) throw new AssayError(found.code, found.detail, { hint: codes[found.code].hint });
+	if ("code" in found) throw codedError(found.code, found.detail);
 	return found;
 }
 
@@ -97,8 +96,7 @@ async function dataOf({ program, inputRoots, readBlob }: OpenedRun): Promise<Rec
 		const at = inputs.findIndex((one) => one.name === name);
 		const root = at < 0 ? null : bytesToHex(inputRoots[at]!);
 		const bytes = root === null ? null : await readBlob(root);
-		if (bytes === null)
-			throw new AssayError("BLOB_MISSING", `the run's store has no ${name}`, { hint: codes.BLOB_MISSING.hint });
+		if (bytes === null) throw codedError("BLOB_MISSING", `the run's store has no ${name}`);
 		return elements(inputs[at]!, bytes);
 	};
 	return { features: await read("features"), labels: await read("labels") };
@@ -108,14 +106,12 @@ async function dataOf({ program, inputRoots, readBlob }: OpenedRun): Promise<Rec
 async function stateBefore(run: OpenedRun, replay: ReturnType<typeof replayOf>, segment: number) {
 	const { roots, bytes } = await replay.stateBytes(segment);
 	if (!equalBytes(stateHashOf(run.program, segment, roots.state, roots.results), run.states[segment]!))
-		throw new AssayError("CHECKPOINT_OTHER", `the state before segment ${segment} is not the one that the run claims`, {
-			hint: codes.CHECKPOINT_OTHER.hint,
-		});
+		throw codedError("CHECKPOINT_OTHER", `the state before segment ${segment} is not the one that the run claims`);
 	const states = run.program.tensors.filter(({ kind }) => kind === "state");
 	return { bytes, weights: states.map((tensor, i) => elements(tensor, bytes[i]!)) };
 }
 
-export async function proveJob(path: string, values: ProveValues, io: CliIo): Promise<number> {
+export async function proveJob(values: ProveValues, io: CliIo, path: string): Promise<number> {
 	const run = await openRun(readRunFolder(resolve(io.cwd, path)));
 	if (run.isFetched)
 		throw new AssayError("RUN_INCOMPLETE", `${path} is a fetched result: its inputs and states are not in the folder`, {
@@ -197,7 +193,7 @@ function makeOut(out: string): void {
 /** Neighbours must follow each other: whoever has the proofs checks it too. */
 function checkChain(last: Proven | undefined, made: ProvenSegment, segment: number): void {
 	const gap = last?.segment === segment - 1 ? gapBetween(last.statement, made.statement) : null;
-	if (gap !== null) throw new AssayError(gap.code, gap.detail, { hint: codes[gap.code].hint });
+	if (gap !== null) throw codedError(gap.code, gap.detail);
 }
 
 function tell(

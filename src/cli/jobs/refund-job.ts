@@ -3,7 +3,7 @@
 import type { ApiClient } from "../../api/create-client.ts";
 import { fundedTerms } from "../../chain/contracts/job-escrow.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { isPassing } from "../../protocol/passing.ts";
 import { type apiOptions, openApi } from "../api-connection.ts";
 import type { CliIo } from "../command.ts";
@@ -42,8 +42,7 @@ export async function refundAlone(values: RefundValues, io: CliIo, text: string)
 async function refund(id: string, values: RefundValues, io: CliIo, booked: BookedJob | null): Promise<RefundedJob> {
 	const payer = await payerOf(values, io, booked);
 	const terms = (booked && termsOf(booked.offer)) ?? (await fundedTerms(payer.actor.contracts, BigInt(`0x${id}`)));
-	if (terms === null)
-		throw new AssayError("JOB_UNKNOWN", `nobody funded job ${id} on this chain`, { hint: codes.JOB_UNKNOWN.hint });
+	if (terms === null) throw codedError("JOB_UNKNOWN", `nobody funded job ${id} on this chain`);
 	return { id, left: await takeBack(payer, terms, io) };
 }
 

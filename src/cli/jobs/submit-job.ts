@@ -13,7 +13,7 @@ import { writeDurably } from "../../platform/durable-file.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { formatBytes } from "../../protocol/format-number.ts";
 import type { JobOffer } from "../../protocol/network/job-offer.ts";
 import { methodOf, ordersWhere, orList } from "../../verify/methods/methods.ts";
@@ -106,9 +106,7 @@ async function readOrderOf(
 	if (isProven) planOfJob(job.workload);
 	const payer = await payerOf(job, values, io, network, isHandedIn);
 	if (isProven && payer === null)
-		throw new AssayError("JOB_METHOD", "proofs of jobs need a chain, and this validator has none", {
-			hint: codes.JOB_METHOD.hint,
-		});
+		throw codedError("JOB_METHOD", "proofs of jobs need a chain, and this validator has none");
 	return { job, payer };
 }
 
@@ -134,7 +132,7 @@ async function upload({ blobs }: PreparedJob, api: ApiClient, io: CliIo): Promis
 	io.err.write(`  uploaded ${plural(blobs.length, "blob")}, ${formatBytes(total)}\n`);
 }
 
-export async function quoteJobFile(file: string, values: SubmitValues, io: CliIo): Promise<number> {
+export async function quoteJobFile(values: SubmitValues, io: CliIo, file: string): Promise<number> {
 	const api = await openApi(values, io, "customer");
 	const quote = await api.ask(async (client) => {
 		const network = { client, up: api.up };
@@ -173,7 +171,7 @@ async function agreedOffer(
 	return (await mayPay(quote, order.job, values, io)) ? (quote.offer as JobOffer) : null;
 }
 
-export async function submitJobFile(file: string, values: SubmitValues, io: CliIo): Promise<number> {
+export async function submitJobFile(values: SubmitValues, io: CliIo, file: string): Promise<number> {
 	const api = await openApi(values, io, "customer");
 	const paint = paintFor(io.err, io.env);
 	if (values.out !== undefined) await requireFreshFolder(resolve(io.cwd, values.out));

@@ -13,7 +13,7 @@ import type { ChainClient } from "../../chain/node/chain-client.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import type { Call, ChainAccount } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { methodNumbered } from "../../verify/methods/methods.ts";
 import { GAS, requireGas } from "../chain/require-funds.ts";
 import type { CliIo } from "../command.ts";
@@ -38,9 +38,7 @@ export async function takeBack(payer: JobPayer, terms: JobTerms, io: Pick<CliIo,
 	const { contracts, account } = payer.actor;
 	const { client } = contracts;
 	if (terms.customer.toLowerCase() !== account.address.toLowerCase())
-		throw new AssayError("JOB_ACCOUNT", `the job is paid by ${terms.customer}, not by ${account.address}`, {
-			hint: codes.JOB_ACCOUNT.hint,
-		});
+		throw codedError("JOB_ACCOUNT", `the job is paid by ${terms.customer}, not by ${account.address}`);
 	const job = jobIdOf(terms);
 	const left = await payer.alone(async () => {
 		const { touched, end } = await read(contracts, "jobEscrow", "jobOf", job);

@@ -10,7 +10,7 @@ import type { Job } from "../../api/types.ts";
 import { checkedClaim, resultFiles, resultJournal } from "../../market/jobs/check-result.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, bytesToUtf8, concatBytes, equalBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { holdsRun, openRunFolder, readRunFolder } from "../../store/runs/run-folder.ts";
 import { encodeProgram } from "../../work/program/encode.ts";
 import { orThrow } from "../../work/program/fault.ts";
@@ -27,8 +27,7 @@ import { bookedJob } from "./job-book.ts";
 export const resultPath = (io: Pick<CliIo, "cwd">, { id, spec }: Pick<Job, "id" | "spec">, out: string | undefined) =>
 	resolve(io.cwd, out ?? `${spec.title.replace(/[^A-Za-z0-9._-]/g, "-") || "job"}-${id.slice(0, 12)}.run`);
 
-const other = (path: string, what: string): AssayError =>
-	new AssayError("RUN_OTHER", `${path} holds ${what}`, { hint: codes.RUN_OTHER.hint });
+const other = (path: string, what: string): AssayError => codedError("RUN_OTHER", `${path} holds ${what}`);
 
 /** Before anything is paid for: a new job's result has a folder of its own. Throws RUN_OTHER. */
 export async function requireFreshFolder(path: string): Promise<void> {

@@ -2,9 +2,8 @@
 // §13. Not here: the proof itself (src/provider/proofs/runs/).
 import { join } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { formatBytes } from "../../protocol/format-number.ts";
 import { proveRun } from "../../provider/proofs/runs/prove-run.ts";
 import type { ProvingKeyFile } from "../../provider/proofs/runs/proving-key.ts";
@@ -98,9 +97,7 @@ export async function wrapSegments(
 	const { file, key } = made;
 	const verdict = openRunFile(file, { isDevAllowed: true, key });
 	if (verdict.status !== "valid")
-		throw new AssayError(verdict.code, `the engine's own proof is refused: ${verdict.detail}`, {
-			hint: codes[verdict.code].hint,
-		});
+		throw codedError(verdict.code, `the engine's own proof is refused: ${verdict.detail}`);
 	of.write(`state-${first}.bin`, ...(await of.weights(first)).bytes);
 	of.write(`state-${last + 1}.bin`, ...(await of.weights(last + 1)).bytes);
 	const path = of.write(`run-${first}-${last}.proof`, file);

@@ -99,7 +99,7 @@ function writeModel(model: ImportedModel, folder: string): void {
 	}
 }
 
-export async function importModel(folder: string, values: ImportValues, io: CliIo): Promise<number> {
+export async function importModel(values: ImportValues, io: CliIo, folder: string): Promise<number> {
 	let local: LocalModel | undefined;
 	try {
 		local = await openModelFolder(folder);

@@ -3,7 +3,7 @@
 // perplexity, top-1 agreement, divergence. docs/models.md §5.
 
 import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import type { Architecture } from "../../work/imports/architecture.ts";
 import { compareLogits, type LogitsReport, signalToNoiseDb } from "../../work/inference/compare-builds.ts";
 import { type ForwardProgram, forwardProgram, type Reading } from "../../work/inference/forward-program.ts";
@@ -43,9 +43,7 @@ interface BuildReport {
 function tokensOf({ tokenizer, model }: LocalModel, text: string, most: number): number[] {
 	const { vocabulary } = model.architecture;
 	if (tokenizer === null && vocabulary !== 256)
-		throw new AssayError("TOKENIZER_FILE", "there is no tokenizer.json in the folder", {
-			hint: codes.TOKENIZER_FILE.hint,
-		});
+		throw codedError("TOKENIZER_FILE", "there is no tokenizer.json in the folder");
 	// A token is seldom longer than this many letters on average: the rest of a long text need not be split.
 	const part = text.slice(0, 16 * most);
 	const tokens = tokenizer === null ? [...new TextEncoder().encode(part)] : tokenizer.encode(part);
@@ -146,7 +144,7 @@ function reportText(
 	].join("\n");
 }
 
-export async function reportModel(folder: string, values: ReportValues, io: CliIo): Promise<number> {
+export async function reportModel(values: ReportValues, io: CliIo, folder: string): Promise<number> {
 	if (values.text === undefined) throw usageError("report needs --text FILE");
 	let local: LocalModel | undefined;
 	let engine: JobEngine | undefined;

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { readTokens } from "../../work/formats/tokens.ts";
 import type { CliIo } from "../command.ts";
 import { readInput, writeNamedFile } from "../evidence-file.ts";
@@ -22,10 +22,7 @@ interface TokenValues {
 async function withTokenizer<T>(folder: string, run: (tokenizer: Tokenizer, of: LocalModel) => T): Promise<T> {
 	const local = await openModelFolder(folder);
 	try {
-		if (local.tokenizer === null)
-			throw new AssayError("TOKENIZER_FILE", `there is no tokenizer.json in ${folder}`, {
-				hint: codes.TOKENIZER_FILE.hint,
-			});
+		if (local.tokenizer === null) throw codedError("TOKENIZER_FILE", `there is no tokenizer.json in ${folder}`);
 		return run(local.tokenizer, local);
 	} finally {
 		local.close();
@@ -42,7 +39,7 @@ export function readText(path: string): string {
 	return text;
 }
 
-export const encodeFile = (folder: string, path: string, values: TokenValues, io: CliIo): Promise<number> =>
+export const encodeFile = (values: TokenValues, io: CliIo, folder: string, path: string): Promise<number> =>
 	withTokenizer(folder, (tokenizer, { model: { architecture } }) => {
 		const tokens = tokenizer.encode(readText(path));
 		const size = bytesPerToken(architecture.vocabulary);
@@ -54,7 +51,7 @@ export const encodeFile = (folder: string, path: string, values: TokenValues, io
 		});
 	});
 
-export const decodeFile = (folder: string, path: string, values: TokenValues, io: CliIo): Promise<number> =>
+export const decodeFile = (values: TokenValues, io: CliIo, folder: string, path: string): Promise<number> =>
 	withTokenizer(folder, (tokenizer, { model: { architecture } }) => {
 		const { vocabulary } = architecture;
 		const bytes = readInput(path, MOST_TEXT, "Give a file of token ids, as `assay model tokens` writes it.");

@@ -2,9 +2,9 @@
 // jobs and proofs know nothing of text. The package does the work; here is what may go wrong with a file of
 // another model.
 import type { Tokenizer as Package } from "@huggingface/tokenizers";
-import { AssayError } from "../../protocol/assay-error.ts";
+import type { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 
 export interface Tokenizer {
 	/** Tokens that it can name. */
@@ -14,7 +14,7 @@ export interface Tokenizer {
 }
 
 function wrong(code: "TOKENIZER_FILE" | "TOKENIZER_OTHER", why: string, cause?: unknown): AssayError {
-	return new AssayError(code, `tokenizer.json ${why}`, { hint: codes[code].hint, cause });
+	return codedError(code, `tokenizer.json ${why}`, { cause });
 }
 
 /** What the package throws of a stranger's file is no bug of ours. */
@@ -71,10 +71,7 @@ export async function openTokenizer(bytes: Uint8Array, vocabulary: number): Prom
 		},
 		decode(tokens) {
 			const outside = tokens.find((id) => id >= vocabulary);
-			if (outside !== undefined)
-				throw new AssayError("DATA_RANGE", `token ${outside} is beyond the model's ${vocabulary}`, {
-					hint: codes.DATA_RANGE.hint,
-				});
+			if (outside !== undefined) throw codedError("DATA_RANGE", `token ${outside} is beyond the model's ${vocabulary}`);
 			// Rows of the model that no token has are spare: nothing is shown for them.
 			const named = tokens.filter((id) => tokenizer.id_to_token(id) !== undefined);
 			return guarded("the tokens could not be put together", () => tokenizer.decode(named));

@@ -4,7 +4,7 @@ import type { ApiClient } from "../../api/create-client.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { makeFolder } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { powersOfChain } from "../../protocol/proof-powers.ts";
 import { chainFolder } from "../../validator/settlement/home.ts";
 import { type apiOptions, customerFolder, openApi } from "../api-connection.ts";
@@ -36,9 +36,7 @@ const MICROS = 1_000_000;
 async function openActor(values: AccountValues, io: CliIo, api: ApiClient, folder: string): Promise<ChainActor> {
 	const found = await api.getChain();
 	if (found.chain === null)
-		throw new AssayError("CHAIN_MISSING", "this validator has no chain: nobody is paid for proofs there", {
-			hint: codes.CHAIN_MISSING.hint,
-		});
+		throw codedError("CHAIN_MISSING", "this validator has no chain: nobody is paid for proofs there");
 	const named = await readKeyOption(values, io);
 	const actor = await openCustomerChain(named ?? (await proverAccount(folder)), values, io, {
 		getChain: async () => found,

@@ -2,8 +2,7 @@
 // check itself (src/verify/zk/run/).
 import { resolve } from "node:path";
 import { realEnvironment } from "../../platform/environment.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { readKeyFile } from "../../verify/zk/key/snarkjs-form.ts";
 import { openRunFile, type RunFileVerdict, type RunSaid } from "../../verify/zk/run/run-file.ts";
 import { wrapKeyHash } from "../../verify/zk/run/wrap-key.ts";
@@ -31,9 +30,7 @@ function namedKey(asked: string | undefined, io: CliIo): string | undefined {
 	const read = readKeyFile(new TextDecoder().decode(readInput(resolve(io.cwd, asked), MOST_KEY_BYTES, hint)));
 	if (read === null) throw usageError(`--wrap-key: ${asked} is no key. ${hint}`);
 	if (read.bound === null)
-		throw new AssayError("KEY_UNBOUND", `--wrap-key: ${asked} does not name its plan and its number of segments`, {
-			hint: codes.KEY_UNBOUND.hint,
-		});
+		throw codedError("KEY_UNBOUND", `--wrap-key: ${asked} does not name its plan and its number of segments`);
 	return wrapKeyHash(read.bound);
 }
 

@@ -7,7 +7,7 @@ import { sendGuarded } from "../../chain/sending/send-call.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { utf8ToBytes } from "../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import { type JobQuestion, questionBad, questionText, readQuestion } from "../../protocol/network/job-question.ts";
 import type { EvidenceChain } from "../../validator/jobs/evidence/claim-at-hand.ts";
@@ -141,8 +141,7 @@ export async function proveDispute(values: ProveValues, io: CliIo, path: string)
 		io,
 		async (client) => {
 			const actor = await openWatchActor(values, io, client);
-			if (actor === null)
-				throw new AssayError("CHAIN_MISSING", "this validator has no chain", { hint: codes.CHAIN_MISSING.hint });
+			if (actor === null) throw codedError("CHAIN_MISSING", "this validator has no chain");
 			const at = await openClaim(client, verdict.accused, actor.contracts);
 			if (values["dry-run"]) return null;
 			const sent = await proveFraud(await evidenceChain(actor), at, file);

@@ -2,7 +2,8 @@
 // runs its handler and answers. The rows are in agent-calls.ts, the order in agent-protocol.ts; what a
 // question means is its handler's matter.
 import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
+import type { codes } from "../../protocol/codes.ts";
 import { printable } from "../client/printable.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
 import type { AnswerMessage, AskMessage, CallName, CallReply, CallRequest, Refusal, Subject } from "./agent-calls.ts";
@@ -107,5 +108,5 @@ const REFUSALS = new Set([
 
 function refusalToError({ code, detail }: Refusal): AssayError {
 	const known = REFUSALS.has(code) ? (code as keyof typeof codes) : "AGENT_REFUSED";
-	return new AssayError(known, `the provider refused: ${printable(detail, 300)}`, { hint: codes[known].hint });
+	return codedError(known, `the provider refused: ${printable(detail, 300)}`);
 }

@@ -8,6 +8,7 @@ import { hasDoubleKeys } from "../../protocol/bytes/double-keys.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";
 import type { Fields, Shape, Typed, TypedFields } from "../../protocol/bytes/shape.ts";
 import { hex, int, list, object, oneOf, orNull, pattern, text } from "../../protocol/bytes/shape.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { METHOD_NAMES } from "../../protocol/network/job.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import { parseClaim } from "../client/parse-claim.ts";
@@ -141,9 +142,7 @@ function parseJson(json: string): unknown {
 }
 
 function bad(where: string, detail: string): AssayError {
-	return new AssayError("AGENT_MESSAGE_BAD", `${where} ${detail}`, {
-		hint: "Use the same release at both ends; if it stays, the far side is not ours.",
-	});
+	return codedError("AGENT_MESSAGE_BAD", `${where} ${detail}`);
 }
 
 /**

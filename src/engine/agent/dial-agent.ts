@@ -8,9 +8,9 @@ import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { ReceiptFacts } from "../../protocol/chain/probe-receipt.ts";
 import { nonceChain, stageHash } from "../../protocol/probe/countersign.ts";
 import type { HostClaim } from "../../protocol/probe/evidence.ts";
-import type { Signer } from "../../protocol/probe/signer.ts";
 import { printable } from "../client/printable.ts";
 import type { Link } from "../links/link.ts";
+import type { AcceptAgentOptions } from "./accept-agent.ts";
 import { answerAsk } from "./agent-asks.ts";
 import { AGENT_BOUNDS, type AgentBounds } from "./agent-bounds.ts";
 import type {
@@ -52,21 +52,17 @@ export type AgentHandlers = {
 	signReceipts?(request: ReceiptsRequest): Promise<readonly SignedChallenge[]>;
 };
 
-export interface DialAgentOptions {
+export interface DialAgentOptions extends Pick<AcceptAgentOptions, "signer" | "clockUs" | "randomBytes" | "bounds"> {
 	/** As parseValidatorUrl gave it. */
 	readonly url: string;
-	readonly signer: Signer;
 	/** Throws AssayError VALIDATOR_UNTRUSTED or _KEY_CHANGED for a proven key that is not to be served. */
 	readonly trust: (validatorKey: string) => void | Promise<void>;
 	/** Asked for when the validator is proven and trusted: nothing of the host is told to a stranger. */
 	readonly claim: () => HostClaim;
 	readonly offer: AgentOffer;
 	readonly handlers: AgentHandlers;
-	readonly clockUs: () => number;
 	/** What the engine's runs are timed by, where a toy lives in a time of its own. Default: `clockUs`. */
 	readonly engineClockUs?: () => number;
-	readonly randomBytes: (size: number) => Uint8Array;
-	readonly bounds?: Partial<AgentBounds>;
 	/** Aborting ends the dialling and the connection. */
 	readonly signal?: AbortSignal;
 }

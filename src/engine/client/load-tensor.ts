@@ -4,7 +4,7 @@
 // that the caller has and the store has not.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, equalBytes } from "../../protocol/bytes/bytes.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import type { WorkSession } from "./work-session.ts";
@@ -34,9 +34,6 @@ export async function loadTensor(
 			throw wrong instanceof AssayError && wrong.code === "TENSOR_RANGE" ? error : wrong;
 		});
 		if (equalBytes(await session.root(tensor), root)) return;
-		throw new AssayError("TENSOR_ROOT", `${name} has another root than the store's file is named by`, {
-			hint: codes.TENSOR_ROOT.hint,
-			cause: error,
-		});
+		throw codedError("TENSOR_ROOT", `${name} has another root than the store's file is named by`, { cause: error });
 	}
 }

@@ -3,7 +3,9 @@
 // and leaves are true is judged elsewhere.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { type Code, codes } from "../../protocol/codes.ts";
+import type { OpPlace } from "../../protocol/network/chain-question.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import { decodeProgram } from "../../work/program/decode.ts";
 import { orThrow } from "../../work/program/fault.ts";
@@ -13,7 +15,7 @@ import { LEAF_BYTES } from "../../work/trace/tensor-tree.ts";
 import { ERROR_CODE, HASH_BYTES, MAX_PLACES, REST, type Reply, type Request } from "../wire/frame-table.ts";
 import { type Conversation, type ReplyHandler, violation } from "./conversation.ts";
 import type { Ending } from "./engine-answers.ts";
-import type { LeafPlace, OpenWork, OpPlace, RunSegments, ShownLeaf, WorkPlan, WorkSession } from "./work-session.ts";
+import type { LeafPlace, OpenWork, RunSegments, ShownLeaf, WorkPlan, WorkSession } from "./work-session.ts";
 
 /** Segments last as long as they last; an engine that is gone or stuck is found by the client's own pings. */
 const NO_DEADLINE_MS = 2 ** 31 - 1;
@@ -40,8 +42,7 @@ const REFUSALS: Readonly<Record<number, Code>> = {
 /** Of a fault, the message begins with its code. */
 export function refusalToError(ending: Ending): AssayError {
 	const { code, detail, engineError } = ending;
-	const wrong = (known: Code, message: string) =>
-		new AssayError(known, message, { hint: codes[known].hint, cause: ending });
+	const wrong = (known: Code, message: string) => codedError(known, message, { cause: ending });
 	if (engineError === undefined) return wrong(code !== null && code in codes ? (code as Code) : "LINK_CLOSED", detail);
 	const { code: number, message } = engineError;
 	const [word = "", ...rest] = message.split(" ");
@@ -110,7 +111,7 @@ class EngineWorkSession implements WorkSession {
 	}
 
 	private async writePieces(tensor: number, bytes: Uint8Array, offset: number): Promise<void> {
-		if (bytes.length === 0) throw new AssayError("TENSOR_SIZE", "no bytes", { hint: codes.TENSOR_SIZE.hint });
+		if (bytes.length === 0) throw codedError("TENSOR_SIZE", "no bytes");
 		const waiting: Promise<void>[] = [];
 		for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
 			if (waiting.length === PIECES_AHEAD) await waiting.shift();

@@ -1,11 +1,11 @@
 // Runs parts of somebody's run again on one's own session: from a kept state to any segment, the trace of
 // that segment, leaves and transcripts of its ops. Roots and leaves are the session's; which kept states
 // there are, and what the run claimed, comes from the caller. docs/jobs.md §5.
-import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
 import { climb, leafHash, merkleLevels } from "../../protocol/hash/merkle.ts";
 import { philoxKey } from "../../protocol/hash/philox.ts";
+import type { OpPlace } from "../../protocol/network/chain-question.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import { encodeProgram } from "../../work/program/encode.ts";
 import type { Op, Program, TensorKind } from "../../work/program/shapes.ts";
@@ -15,7 +15,7 @@ import { type Origin, operandOrigins, writerOf } from "../../work/trace/origins.
 import { leafCount, zeroRoot } from "../../work/trace/tensor-tree.ts";
 import { createSpanTranscript, createTranscript, type Transcript } from "../../work/trace/transcript.ts";
 import { loadTensor, type ReadBlob } from "./load-tensor.ts";
-import type { LeafPlace, OpenWorkSession, OpPlace, RunSegments, ShownLeaf, WorkSession } from "./work-session.ts";
+import type { LeafPlace, OpenWorkSession, RunSegments, ShownLeaf, WorkSession } from "./work-session.ts";
 
 export interface RunToReplay {
 	readonly program: Program;
@@ -251,8 +251,7 @@ export class RunReplay {
 	async traceLeaf({ segment, step, op }: OpPlace): Promise<TraceLeaf> {
 		const { leaves } = await this.trace(segment);
 		const found = leaves.find((leaf) => leaf.step === step && leaf.op === op);
-		if (found === undefined)
-			throw new AssayError("ENGINE_REFUSED", "there is no such op", { hint: codes.ENGINE_REFUSED.hint });
+		if (found === undefined) throw codedError("ENGINE_REFUSED", "there is no such op");
 		return found;
 	}
 

@@ -4,6 +4,7 @@
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { codes } from "../../protocol/codes.ts";
+import type { OpPlace } from "../../protocol/network/chain-question.ts";
 import {
 	bytesOf,
 	bytesToElements,
@@ -23,7 +24,6 @@ import type {
 	LeafPlace,
 	OpenWork,
 	OpenWorkSession,
-	OpPlace,
 	RunSegments,
 	SegmentDone,
 	ShownLeaf,

@@ -5,6 +5,9 @@
 // A session stands at a segment: the one that comes next. It stands at 0 from the start; RUN and TRACE move
 // it on. Elsewhere it gets by every state tensor written or loaded anew, and RUN, TRACE or ASK with the
 // number of the segment that state belongs to.
+
+import type { OpPlace } from "../../protocol/network/chain-question.ts";
+import type { MetricBytes } from "../../work/runs/metric-columns.ts";
 import type { TensorQuestion } from "../../work/trace/evaluate-tensor.ts";
 import type { ShownLeaf } from "../../work/trace/judge.ts";
 
@@ -28,12 +31,8 @@ export interface SegmentDone {
 	readonly saved: boolean;
 }
 
-export interface MetricLine {
+export interface MetricLine extends MetricBytes {
 	readonly segment: number;
-	readonly step: number;
-	/** Number of the tensor in the program. */
-	readonly tensor: number;
-	readonly bytes: Uint8Array;
 }
 
 export interface RunSegments {
@@ -46,14 +45,6 @@ export interface RunSegments {
 	readonly signal?: AbortSignal;
 	readonly onMetric?: (line: MetricLine) => void;
 	readonly onSegment?: (done: SegmentDone) => void;
-}
-
-export interface OpPlace {
-	/** 0: the init phase, whose only step is 0. */
-	readonly segment: number;
-	readonly step: number;
-	/** Number in its phase. */
-	readonly op: number;
 }
 
 export interface LeafPlace {

@@ -2,6 +2,7 @@
 // ssh's own words are in English whatever the locale. At LogLevel ERROR a server's banner is not among them;
 // a hostile host can still choose which of these errors it causes, and gains nothing by it.
 import { AssayError } from "../../protocol/assay-error.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { targetToText } from "./parse-target.ts";
 import type { SshLinkOptions } from "./ssh-options.ts";
 import { hostKeyAlias } from "./ssh-options.ts";
@@ -52,9 +53,7 @@ export function stepTimeout({ target }: SshLinkOptions, doing: string, timeoutMs
 }
 
 export function remoteGarbage({ target }: SshLinkOptions, doing: string, why: string): AssayError {
-	return new AssayError("REMOTE_GARBAGE", `${targetToText(target)} gave no sensible answer (${doing}): ${why}`, {
-		hint: "The login must allow running programs: no forced command, no menu, no restricted shell.",
-	});
+	return codedError("REMOTE_GARBAGE", `${targetToText(target)} gave no sensible answer (${doing}): ${why}`);
 }
 
 export function remoteWriteFailure({ target }: SshLinkOptions, stderr: string): AssayError {

@@ -64,12 +64,15 @@ export const REST = {
 	pointBytes: { is: "bytes", min: 0, max: 2 << 10 },
 } as const;
 
+type Rest = typeof REST;
+type RestValues = { [K in keyof Rest]: Rest[K]["is"] extends "text" ? string : Uint8Array };
+
 /**
  * What a field of each type is read into. `zeros` are reserved bytes and, like the magic, no value at all. Of
  * `leaf` and `path` the length stands at their place (u16, of bytes and of nodes) and the bytes after all
  * other fields.
  */
-export interface FieldValues {
+export interface FieldValues extends RestValues {
 	u16: number;
 	u32: number;
 	/** Up to 2^53 − 1 here: what is beyond no host has. */
@@ -84,17 +87,6 @@ export interface FieldValues {
 	flag: boolean;
 	leaf: Uint8Array;
 	path: Uint8Array;
-	pingBytes: Uint8Array;
-	versionText: string;
-	claimText: string;
-	messageText: string;
-	programBytes: Uint8Array;
-	pieceBytes: Uint8Array;
-	metricBytes: Uint8Array;
-	rootBytes: Uint8Array;
-	reportBytes: Uint8Array;
-	planBytes: Uint8Array;
-	pointBytes: Uint8Array;
 	attestWhat: AttestWhat;
 	reportPart: ReportPart;
 }

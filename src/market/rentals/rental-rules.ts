@@ -9,11 +9,7 @@ import type { RentalEnd, RentalRecord } from "../../protocol/network/rental.ts";
 import type { Params } from "../params.ts";
 
 /** What is asked for. */
-interface RentalTerms {
-	readonly id: string;
-	readonly providerId: string;
-	readonly customer: string;
-	readonly pricePerHourMicros: number;
+interface RentalTerms extends Pick<RentalRecord, "id" | "providerId" | "customer" | "pricePerHourMicros"> {
 	readonly durationMs: number;
 }
 

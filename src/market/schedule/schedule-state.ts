@@ -1,7 +1,13 @@
 // What the schedule keeps of one provider and what can happen to it. Shapes only; the rules are in
 // schedule.ts and suspicion.ts, the page is docs/schedule.md.
 
-import type { FigureSeries, PastProbe, ProviderMemory, ProviderState } from "../../protocol/network/provider-memory.ts";
+import type {
+	FigureSeries,
+	KeptTogether,
+	PastProbe,
+	ProviderMemory,
+	ProviderState,
+} from "../../protocol/network/provider-memory.ts";
 import type { VerdictStatus } from "../../protocol/probe/verdict.ts";
 
 /**
@@ -35,11 +41,7 @@ export interface ScheduleState extends RememberedState {
 }
 
 /** How one probe ended. */
-export interface Outcome {
-	readonly status: VerdictStatus;
-	readonly code: string | null;
-	readonly startedAtMs: number;
-	readonly endedAtMs: number;
+export interface Outcome extends Pick<KeptTogether, "status" | "code" | "startedAtMs" | "endedAtMs"> {
 	/** One of a simultaneous probe of suspects. */
 	readonly together?: boolean;
 	/** The memory of a GPU was asked for and did not count. */

@@ -99,3 +99,10 @@ export function sumOfMultiples(points: readonly G1[], scalars: readonly bigint[]
 
 export const G1_ONE: G1 = bn254.G1.Point.BASE;
 export const G2_ONE: G2 = bn254.G2.Point.BASE;
+/** It as keys have it, gamma of most of them: x imaginary, x real, y imaginary, y real. */
+export const G2_ONE_WORDS = [
+	"198e9393920d483a7260bfb731fb5d25f1aa493335a9e71297e485b7aef312c2",
+	"1800deef121f1e76426a00665e5c4479674322d4f75edadd46debd5cd992f6ed",
+	"090689d0585ff075ec9e99ad690c3395bc4b313370b38ef355acdadcd122975b",
+	"12c85ea5db8c6deb4aab71808dcb408fe3d1e7690c43d37b4ce6cc0166fa7daa",
+] as const;

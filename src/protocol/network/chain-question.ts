@@ -4,7 +4,8 @@
 import { concatBytes } from "../bytes/bytes.ts";
 import { packed } from "../chain/hex.ts";
 
-interface Place {
+/** Where an op ran: in segment 0, the init phase, step 0 alone; its number in its phase. */
+export interface OpPlace {
 	readonly segment: number;
 	readonly step: number;
 	readonly op: number;
@@ -30,7 +31,7 @@ export type ChainQuestion =
 			readonly element: number;
 			readonly turns: readonly number[];
 			readonly numbers: number;
-	  } & Place)
+	  } & OpPlace)
 	/** Which op of a phase (0: init) writes a tensor. A first word. */
 	| { readonly kind: "writer"; readonly phase: number; readonly tensor: number }
 	/** The nodes four levels below one, down to height 0. Step and op are 0 but for an op's output. */
@@ -41,13 +42,13 @@ export type ChainQuestion =
 			readonly index: number;
 			readonly count: number;
 			readonly node: Uint8Array;
-	  } & Place &
+	  } & OpPlace &
 			Hinted)
 	/** Roots of the operands, then nodes four levels below the output's root; that of a trace leaf. */
-	| ({ readonly kind: "op"; readonly operands: number; readonly leaves: number; readonly hash: Uint8Array } & Place &
+	| ({ readonly kind: "op"; readonly operands: number; readonly leaves: number; readonly hash: Uint8Array } & OpPlace &
 			Hinted)
 	/** 1,024 bytes of an op's output. */
-	| ({ readonly kind: "leaf"; readonly index: number; readonly count: number; readonly hash: Uint8Array } & Place)
+	| ({ readonly kind: "leaf"; readonly index: number; readonly count: number; readonly hash: Uint8Array } & OpPlace)
 	/** Roots of these tensors, which fold to S of the segment. */
 	| {
 			readonly kind: "roots";
@@ -60,7 +61,7 @@ export type ChainQuestion =
 const QUESTION = 7;
 const KINDS = ["trace", "transcript", "writer", "nodes", "op", "leaf", "roots"] as const;
 
-const placed = ({ segment, step, op }: Place): Uint8Array[] => [packed(segment, 8), packed(step, 4), packed(op, 4)];
+const placed = ({ segment, step, op }: OpPlace): Uint8Array[] => [packed(segment, 8), packed(step, 4), packed(op, 4)];
 
 const hintIn = ({ hint }: Hinted): Uint8Array[] => (hint === undefined ? [] : [hint]);
 
@@ -138,7 +139,7 @@ class Fields {
 		return this.left === HINT_BYTES ? { hint: this.take(HINT_BYTES) } : {};
 	}
 
-	place(): Place {
+	place(): OpPlace {
 		return { segment: this.number(8), step: this.number(4), op: this.number(4) };
 	}
 }

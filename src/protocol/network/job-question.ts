@@ -1,10 +1,10 @@
 // What is asked about a part of a job, docs/jobs.md §14: of whoever claimed it (`audit` null), or of whoever
 // ran some of it again as audit n. On the wire it is canonical JSON; the answer is bytes, told in pages as
 // hex. Its length follows from the program and the question. Shapes only.
-import { AssayError } from "../assay-error.ts";
+import type { AssayError } from "../assay-error.ts";
 import { decodeCanonicalJson, encodeCanonicalJson } from "../bytes/canonical-json.ts";
 import { int, list, object, oneOf, orNull, type Typed, variants } from "../bytes/shape.ts";
-import { codes } from "../codes.ts";
+import { codedError } from "../coded-error.ts";
 
 const U32 = 0xffff_ffff;
 const about = { audit: orNull(int(0, 0xffff)), page: int(0, 0xffff), segment: int(0, U32) };
@@ -45,7 +45,7 @@ export const ANSWER_PAGE_BYTES = 20_000;
 export const questionText = (question: JobQuestion): string => encodeCanonicalJson(question);
 
 export const questionBad = (why: string): AssayError =>
-	new AssayError("JOB_QUESTION", `this question cannot be answered: ${why}`, { hint: codes.JOB_QUESTION.hint });
+	codedError("JOB_QUESTION", `this question cannot be answered: ${why}`);
 
 /** Throws JOB_QUESTION. */
 export function readQuestion(text: string): JobQuestion {

@@ -4,7 +4,7 @@
 import { AssayError } from "../../protocol/assay-error.ts";
 import { hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { answerGas, type ChainQuestion, decodeChainQuestion } from "../../protocol/network/chain-question.ts";
 import type { ChainReply, JobChain } from "./job-chain.ts";
 
@@ -35,8 +35,7 @@ const gasOf = (all: readonly { readonly gas: number }[]): number => all.reduce((
 const REPLIES_AT_ONCE = 16;
 const DAY_MS = 86_400_000;
 
-const unanswered = (why: string): AssayError =>
-	new AssayError("JOB_UNANSWERED", why, { hint: codes.JOB_UNANSWERED.hint });
+const unanswered = (why: string): AssayError => codedError("JOB_UNANSWERED", why);
 
 export class GameAnswers {
 	private readonly means: GameMeans;

@@ -3,11 +3,11 @@
 // does the hold on the host's engine. What is said, once and for ever, is answer-questions.ts.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type After, isInTime } from "../../platform/abortable.ts";
+import { isInTime } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { toHex } from "../../protocol/chain/hex.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import type { ChainQuestion } from "../../protocol/network/chain-question.ts";
 import { readRunFolder } from "../../store/runs/run-folder.ts";
 import { orThrow } from "../../work/program/fault.ts";
@@ -15,18 +15,12 @@ import { openProgram } from "../../work/program/open-program.ts";
 import { readJournal, rootBytes, rootsBefore } from "../../work/runs/journal.ts";
 import { type Answerer, createAnswerer } from "./answer-questions.ts";
 import { uploadStored } from "./claim-part.ts";
-import type { JobChain } from "./job-chain.ts";
 import type { JobDesk } from "./job-desk.ts";
-import type { JobEngine, StartJobEngine } from "./job-engine.ts";
+import type { JobEngine } from "./job-engine.ts";
 import type { PartEntry } from "./part-book.ts";
+import type { PartMeans } from "./work-part.ts";
 
-export interface AnswerMeans {
-	readonly chain: JobChain | null;
-	readonly startEngine: StartJobEngine;
-	/** Throws PROVIDER_BUSY. */
-	readonly hold: () => Promise<() => void>;
-	readonly after: After;
-	readonly onTrouble: (error: unknown) => void;
+export interface AnswerMeans extends Pick<PartMeans, "chain" | "startEngine" | "hold" | "after" | "onTrouble"> {
 	/** An engine without a question goes after that. */
 	readonly idleMs?: number;
 	/** A question that takes longer is told PROVIDER_BUSY: its work goes on, and it may be asked again. */
@@ -68,7 +62,7 @@ export class PartAnswers {
 		// It goes on when nobody waits any more, and then nobody hears how it ends.
 		said.catch(() => {});
 		if (await isInTime(said, this.means.answerMs ?? ANSWER_MS)) return said;
-		throw new AssayError("PROVIDER_BUSY", "the answer takes longer; ask again", { hint: codes.PROVIDER_BUSY.hint });
+		throw codedError("PROVIDER_BUSY", "the answer takes longer; ask again");
 	}
 
 	/**

@@ -9,7 +9,7 @@ import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, bytesToUtf8, equalBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { hex, object, orNull, pattern, type Typed } from "../../protocol/bytes/shape.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import type { ChainQuestion } from "../../protocol/network/chain-question.ts";
 import {
@@ -85,8 +85,7 @@ class Book {
 		const whole = text.slice(0, text.lastIndexOf("\n") + 1);
 		for (const one of whole.split("\n").slice(0, -1)) {
 			const word = parsed(one);
-			if (word === null)
-				throw new AssayError("RUN_DAMAGED", `${path} has a line that nobody wrote`, { hint: codes.RUN_DAMAGED.hint });
+			if (word === null) throw codedError("RUN_DAMAGED", `${path} has a line that nobody wrote`);
 			this.words.set(word.question, word);
 		}
 		if (whole.length < bytes.length) this.write((file) => ftruncateSync(file, whole.length));
@@ -130,7 +129,7 @@ function parsed(text: string): Word | null {
 	}
 }
 
-const unsteady = (what: string): AssayError => new AssayError("RUN_UNSTEADY", what, { hint: codes.RUN_UNSTEADY.hint });
+const unsteady = (what: string): AssayError => codedError("RUN_UNSTEADY", what);
 
 type Of<K extends JobQuestion["kind"]> = Extract<JobQuestion, { kind: K }>;
 

@@ -3,9 +3,9 @@
 // name, the program and its inputs are those of the terms, the state at the start folds to what the part must
 // begin with. Pure. docs/provider.md.
 import { partRange } from "../../market/jobs/job-rules.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
+import type { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { type JobMethod, METHOD_NUMBERS } from "../../protocol/network/job.ts";
 import type { EscrowTermsText } from "../../protocol/network/job-offer.ts";
 import type { BlobName } from "../../protocol/network/job-spec.ts";
@@ -52,8 +52,7 @@ const PER_MICRO = 10n ** 12n;
 /** Programs are some kilobytes; it is held in memory. */
 const MOST_PROGRAM = 64 << 20;
 
-export const declined = (why: string): AssayError =>
-	new AssayError("JOB_DECLINED", why, { hint: codes.JOB_DECLINED.hint });
+export const declined = (why: string): AssayError => codedError("JOB_DECLINED", why);
 
 function must(isRight: boolean, why: string): void {
 	if (!isRight) throw declined(why);

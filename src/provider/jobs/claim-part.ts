@@ -8,7 +8,7 @@ import { readIfPresent } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import type { BlobName } from "../../protocol/network/job-spec.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import type { Program } from "../../work/program/shapes.ts";
@@ -49,8 +49,7 @@ export async function uploadStored(
 		const bytes = size === blob.size ? null : Buffer.alloc(blob.size);
 		if (bytes !== null) await handle.read(bytes, 0, Math.min(size, blob.size), 0);
 		const { root } = await desk.upload(bytes === null ? { path: file } : { bytes }, signal);
-		if (root !== blob.root)
-			throw new AssayError("BLOB_CUT", `${file} has other bytes than it is named by`, { hint: codes.BLOB_CUT.hint });
+		if (root !== blob.root) throw codedError("BLOB_CUT", `${file} has other bytes than it is named by`);
 	} finally {
 		await handle.close();
 	}
@@ -106,10 +105,7 @@ export async function handInClaim(work: HandIn): Promise<string> {
 }
 
 function mustBeOurs(reply: ClaimReply, own: string): void {
-	if (reply.claim !== own)
-		throw new AssayError("CLAIM_ROOT", `the validator names our claim ${reply.claim}, it is ${own}`, {
-			hint: codes.CLAIM_ROOT.hint,
-		});
+	if (reply.claim !== own) throw codedError("CLAIM_ROOT", `the validator names our claim ${reply.claim}, it is ${own}`);
 }
 
 /** First and last state with their paths, as the contract checks them. */

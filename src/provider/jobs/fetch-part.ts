@@ -1,19 +1,13 @@
 // Brings everything that a part needs into the folder of its run: the program, constants, inputs, the state
 // that it begins with. Each is checked by its root as it comes; what is there already is not fetched again,
 // and a download that goes on for ever ends with the signal.
-import { access, chmod, mkdir } from "node:fs/promises";
+import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { readIfPresent } from "../../platform/durable-file.ts";
+import { isThere, readIfPresent } from "../../platform/durable-file.ts";
 import type { BlobName } from "../../protocol/network/job-spec.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { blobsOf, checkProgram } from "./check-offer.ts";
 import type { JobDesk, PartOffer } from "./job-desk.ts";
-
-const isThere = (path: string): Promise<boolean> =>
-	access(path).then(
-		() => true,
-		() => false,
-	);
 
 /** Throws JOB_DECLINED, PROGRAM_…, and what the desk says. */
 export async function fetchPart(

@@ -3,40 +3,31 @@
 // it away. Not here: the life of one part (work-part.ts), its answers (answer-part.ts).
 import type { JobsOffer } from "../../engine/agent/agent-messages.ts";
 import type { AgentHandlers } from "../../engine/agent/dial-agent.ts";
-import { type After, isInTime, sleep } from "../../platform/abortable.ts";
+import { isInTime, sleep } from "../../platform/abortable.ts";
 import { repeat } from "../../platform/repeat.ts";
 import { TokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import type { ChainQuestion } from "../../protocol/network/chain-question.ts";
 import { readQuestion } from "../../protocol/network/job-question.ts";
 import { methodOf } from "../../verify/methods/methods.ts";
 import { createEndKeeper } from "../proofs/keep-end.ts";
-import type { PowersFor } from "../proofs/powers.ts";
 import { errorToEvent, type ProviderEvent } from "../provider-event.ts";
 import { GameAnswers } from "./answer-games.ts";
 import { PartAnswers } from "./answer-part.ts";
-import { blobsOf, checkOffer, declined, type JobLimits } from "./check-offer.ts";
+import { blobsOf, checkOffer, declined } from "./check-offer.ts";
 import { PartClearer } from "./cleared-part.ts";
-import type { JobChain } from "./job-chain.ts";
 import { type AskedPart, type JobDesk, ownTime, type PartOffer } from "./job-desk.ts";
-import type { StartJobEngine } from "./job-engine.ts";
 import { askedOf, entryName, PartBook, type PartEntry } from "./part-book.ts";
 import { type PartMeans, PartWork } from "./work-part.ts";
 import { claimedEndOf, isByProofs } from "./zk-part.ts";
 
-export interface HostJobsOptions {
+export interface HostJobsOptions
+	extends Pick<PartMeans, "limits" | "chain" | "powersFor" | "startEngine" | "after" | "nowMs"> {
 	readonly dataFolder: string;
-	readonly limits: JobLimits;
-	readonly chain: JobChain | null;
-	/** Powers of tau, for jobs that are paid by proof; absent: it takes none. */
-	readonly powersFor?: PowersFor;
-	readonly startEngine: StartJobEngine;
 	readonly hold: (how?: { readonly evenIfRented?: boolean }) => Promise<() => void>;
 	/** The API of the validator whose agent link has this URL. */
 	readonly deskOf: (url: string, validatorKey: string) => JobDesk;
-	readonly after: After;
-	readonly nowMs: () => number;
 	readonly onEvent: (event: ProviderEvent) => void;
 	readonly sweepMs?: number;
 	readonly answers?: { readonly idleMs?: number; readonly answerMs?: number };
@@ -195,8 +186,7 @@ class Jobs {
 		if (alarm !== null)
 			throw declined("this provider's hardware gave different results, and its owner has not looked yet");
 		// Not declined: it may be asked again.
-		if (this.current !== null)
-			throw new AssayError("PROVIDER_BUSY", "this provider works on another part", { hint: codes.PROVIDER_BUSY.hint });
+		if (this.current !== null) throw codedError("PROVIDER_BUSY", "this provider works on another part");
 		if (!this.buckets.has(validatorKey)) this.buckets.set(validatorKey, new TokenBucket(OFFERS));
 		const bucket = this.buckets.get(validatorKey)!;
 		if (!bucket.take(nowMs())) throw declined("too many offers of this validator came to nothing");
@@ -258,10 +248,8 @@ class Jobs {
 	async answer(asked: AskedPart, question: string): Promise<{ answer: string; signature: string | null }> {
 		const name = entryName(asked);
 		const entry = this.entries.get(name);
-		if (entry?.page.state === "done")
-			throw new AssayError("PROVIDER_BUSY", "it is just being claimed", { hint: codes.PROVIDER_BUSY.hint });
-		if (entry?.page.state !== "claimed")
-			throw new AssayError("JOB_STATE", "this provider has no claim there", { hint: codes.JOB_STATE.hint });
+		if (entry?.page.state === "done") throw codedError("PROVIDER_BUSY", "it is just being claimed");
+		if (entry?.page.state !== "claimed") throw codedError("JOB_STATE", "this provider has no claim there");
 		if ((await this.book.alarm()) !== null) throw new AssayError("RUN_UNSTEADY", "its hardware gave different results");
 		return this.alarming(entry, (answers) => answers.answer(question));
 	}

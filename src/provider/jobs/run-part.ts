@@ -12,7 +12,7 @@ import type {
 } from "../../engine/client/work-session.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, bytesToUtf8, concatBytes, equalBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import type { RunWriter } from "../../store/runs/run-folder.ts";
 import { bytesOf, elementCount } from "../../work/operators/tensor-type.ts";
 import { encodeProgram } from "../../work/program/encode.ts";
@@ -137,8 +137,7 @@ async function claimFolder(
 		inputRoots: hexRoots(numbersOf(program, "input").map((i) => given.get(i)!)),
 		...{ first, last: first + count - 1, begin },
 	};
-	const refuse = (what: string) =>
-		new AssayError("RUN_OTHER", `${folder.path} ${what}`, { hint: codes.RUN_OTHER.hint });
+	const refuse = (what: string) => codedError("RUN_OTHER", `${folder.path} ${what}`);
 	if (found === null) {
 		if ((await folder.read("claim.json")) !== null) throw refuse("holds a claim already, and no journal of it");
 		await part.begun?.(given);
@@ -230,9 +229,7 @@ class Run {
 		const { state, results } = this.lineBefore(before);
 		const folded = foldedState(this.part.program, before, state, results);
 		if (folded === null || !equalBytes(folded, this.states[before - this.part.first]!))
-			throw new AssayError("CHECKPOINT_OTHER", `the state saved before segment ${before} is not this run's`, {
-				hint: codes.CHECKPOINT_OTHER.hint,
-			});
+			throw codedError("CHECKPOINT_OTHER", `the state saved before segment ${before} is not this run's`);
 		try {
 			await this.put(this.rootsAt(before));
 			return true;
@@ -260,12 +257,9 @@ class Run {
 		const metrics = this.columns.end();
 		const known = this.states[segment - this.part.first + 1];
 		if (known !== undefined && !equalBytes(known, after))
-			throw new AssayError(
+			throw codedError(
 				"RUN_UNSTEADY",
 				`segment ${segment} ended in ${bytesToHex(after)} now, in ${bytesToHex(known)} before`,
-				{
-					hint: codes.RUN_UNSTEADY.hint,
-				},
 			);
 		if (known === undefined) {
 			const roots = { state: hexRoots(stateRoots), results: hexRoots(resultRoots) };

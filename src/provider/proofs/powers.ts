@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { isEmbeddedChainId } from "../../protocol/chain/embedded-chain-id.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import { DEV_POWERS, ignitionPowers, type ProverPowers } from "../../verify/zk/srs.ts";
 
@@ -17,15 +18,9 @@ export function powersOf(chainId: number, path: string | null): PowersFor {
 		const known = made.get(chunkBits);
 		if (known !== undefined) return known;
 		if (path === null)
-			throw new AssayError(
-				"SRS_MISSING",
-				"this chain's proofs are over Ignition's powers of tau, and no file has them",
-				{
-					hint: codes.SRS_MISSING.hint,
-				},
-			);
+			throw codedError("SRS_MISSING", "this chain's proofs are over Ignition's powers of tau, and no file has them");
 		const found = ignitionPowers(fileAt(path), 2 ** chunkBits);
-		if ("code" in found) throw new AssayError(found.code, found.detail, { hint: codes[found.code].hint });
+		if ("code" in found) throw codedError(found.code, found.detail);
 		made.set(chunkBits, found);
 		return found;
 	};

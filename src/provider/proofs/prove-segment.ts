@@ -2,9 +2,8 @@
 // here, and nothing is handed out that the verifier does not accept together with the bytes it is about.
 import { GIVEN, type OpenProveSession } from "../../engine/client/open-prove-session.ts";
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { encodeProofFile, openProofFile } from "../../verify/zk/proof-file.ts";
 import type { ProverPowers } from "../../verify/zk/srs.ts";
 import { type SegmentStatement, statementHash } from "../../verify/zk/statement.ts";
@@ -59,7 +58,7 @@ const POINT_BYTES = 64;
 function pointLists({ groups }: ZkPlan, bytes: Uint8Array): readonly (readonly string[])[] {
 	const counts = groups.slice(0, 4).map(({ chunks }) => chunks);
 	if (bytes.length !== POINT_BYTES * counts.reduce((sum, one) => sum + one, 0))
-		throw new AssayError("REPLY_WRONG", "the engine gave another number of points", { hint: codes.REPLY_WRONG.hint });
+		throw codedError("REPLY_WRONG", "the engine gave another number of points");
 	let at = 0;
 	return counts.map((count) =>
 		Array.from({ length: count }, () => {
@@ -70,12 +69,7 @@ function pointLists({ groups }: ZkPlan, bytes: Uint8Array): readonly (readonly s
 }
 
 /** What a proof is made of, where roots and states are known already. */
-export interface StatedSegment {
-	readonly plan: ZkPlan;
-	readonly seed: Uint8Array;
-	readonly segment: number;
-	readonly chainId: bigint;
-	readonly job: bigint;
+export interface StatedSegment extends Pick<SegmentToProve, "plan" | "seed" | "segment" | "chainId" | "job"> {
 	/** Of the statement, hexadecimal. */
 	readonly roots: Pick<SegmentStatement, "features" | "labels" | "stateBefore" | "stateAfter">;
 	/** What GIVE takes: enteringOf the features, labels (i32), weights at the start. */
@@ -162,9 +156,6 @@ export async function proveSegment(of: SegmentToProve, by: ProveWith): Promise<P
 	const opened = openProofFile(file, { isDevAllowed: isDev });
 	const fault =
 		opened.status !== "valid" ? opened : await bindByEngine(opened, held, { open: by.openWork, device: by.device });
-	if (fault !== null)
-		throw new AssayError(fault.code, `the engine's own proof is refused: ${fault.detail}`, {
-			hint: codes[fault.code].hint,
-		});
+	if (fault !== null) throw codedError(fault.code, `the engine's own proof is refused: ${fault.detail}`);
 	return { ...made, file };
 }

@@ -8,7 +8,7 @@ import { partOfSegment, provableSegments, readZkList, type ZkOrder } from "../..
 import { AssayError } from "../../protocol/assay-error.ts";
 import { concatBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { fromHex, type Hex, toHex } from "../../protocol/chain/hex.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { keccakTree } from "../../protocol/hash/keccak-tree.ts";
 import { createBare } from "../../verify/zk/hybrid/bare.ts";
 import type { ProverPowers } from "../../verify/zk/srs.ts";
@@ -85,8 +85,8 @@ export async function segmentEnds(
  */
 const unprovable = (segment: number) => (cause: unknown) => {
 	if (!(cause instanceof AssayError) || cause.code !== "TENSOR_RANGE") throw cause;
-	throw new AssayError("JOB_METHOD", `a value of segment ${segment} leaves its range: nobody can prove it`, {
-		...{ hint: codes.JOB_METHOD.hint, cause },
+	throw codedError("JOB_METHOD", `a value of segment ${segment} leaves its range: nobody can prove it`, {
+		...{ cause },
 	});
 };
 

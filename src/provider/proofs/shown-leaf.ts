@@ -19,7 +19,7 @@ const BEFORE = 2;
 /** Powers that are made before others have their turn. */
 const AT_ONCE = 64;
 
-interface StateWeights {
+export interface StateWeights {
 	readonly program: Program;
 	readonly plan: ZkPlan;
 	readonly weights: readonly Elements[];

@@ -19,23 +19,17 @@ import { keccak } from "../../protocol/hash/keccak-tree.ts";
 import { knownG1 } from "../../protocol/maths/bn254.ts";
 import { type ProverPowers, powerOf } from "../../verify/zk/srs.ts";
 import { leafBits, type TwinNode, twinParents, twinTop } from "../../verify/zk/twin-tree.ts";
-import type { Elements } from "../../work/operators/tensor-type.ts";
-import type { ZkPlan } from "../../work/plan/compile-plan.ts";
-import type { Program } from "../../work/program/shapes.ts";
 import { numbered, rootsTree } from "../../work/trace/commitments.ts";
 import { tensorRoot } from "../../work/trace/tensor-tree.ts";
 import { nodeOf } from "./chain-forms.ts";
 import { makeTrees, type Trees } from "./make-trees.ts";
-import { shownLeaf } from "./shown-leaf.ts";
+import { type StateWeights, shownLeaf } from "./shown-leaf.ts";
 
 /** The end of a claimed part, with the bytes that were claimed. */
-export interface WatchedEnd {
+export interface WatchedEnd extends StateWeights {
 	readonly job: bigint;
 	readonly segment: number;
-	readonly program: Program;
-	readonly plan: ZkPlan;
 	readonly planHash: Hex;
-	readonly weights: readonly Elements[];
 }
 
 /** Levels that one answer goes down. */

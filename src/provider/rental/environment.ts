@@ -2,7 +2,8 @@
 // (container-environment.ts, user-environment.ts); the book of rentals (host-rentals.ts) decides when one is
 // made and when it goes.
 import type { RentalHealth } from "../../engine/agent/agent-calls.ts";
-import { AssayError } from "../../protocol/assay-error.ts";
+import type { AssayError } from "../../protocol/assay-error.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 
 interface EnvironmentRequest {
 	/** Chosen and noted before anything is made, so that a crash leaves nothing without a name. */
@@ -43,5 +44,4 @@ export function checkName(name: string): void {
 	if (!ENVIRONMENT_NAME.test(name)) throw rentalFailed("this is no name of an environment");
 }
 
-export const rentalFailed = (detail: string): AssayError =>
-	new AssayError("RENTAL_FAILED", detail, { hint: "Read the provider's log." });
+export const rentalFailed = (detail: string): AssayError => codedError("RENTAL_FAILED", detail);

@@ -10,6 +10,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AssayError } from "../../protocol/assay-error.ts";
+import type { ContainerEnvironmentOptions } from "./container-environment.ts";
 import {
 	checkName,
 	ENVIRONMENT_NAME,
@@ -20,17 +21,15 @@ import {
 import { RentalEnd } from "./rental-end.ts";
 import { closeMetadata, guarded, makeGroup, removeGroup } from "./rental-guards.ts";
 import type { RentalRooms } from "./rental-room.ts";
-import { MAX_PROCESSES, type RentalSshd } from "./rental-sshd.ts";
+import { MAX_PROCESSES } from "./rental-sshd.ts";
 import { runProgram } from "./run-program.ts";
 import { LAST_RENTAL_ID, takeUserId } from "./user-ids.ts";
 
-export interface UserEnvironmentOptions {
-	readonly sshd: RentalSshd;
+export interface UserEnvironmentOptions extends Pick<ContainerEnvironmentOptions, "sshd" | "memoryBytes"> {
 	readonly rooms: RentalRooms;
 	/** What this host can guard, and the name of its control group. */
 	readonly guards: Guards;
 	readonly groupName: string;
-	readonly memoryBytes: number;
 	/** Of all providers on this host: remembers the user ids that were given. */
 	readonly rentalsFolder: string;
 	/** Of this provider, for it only: its SSH server, and what waits for the ends of rentals. */

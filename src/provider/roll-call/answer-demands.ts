@@ -7,20 +7,14 @@ import { repeat } from "../../platform/repeat.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { equalBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { nextSeed } from "../../protocol/probe/challenge-seed.ts";
-import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import { rollChallenges, rollSeed } from "../../protocol/roll-call/roll-call.ts";
-import type { EngineLender } from "../lend-engine.ts";
-import { errorToEvent, type ProviderEvent } from "../provider-event.ts";
-import type { CallBook } from "./call-book.ts";
+import { errorToEvent } from "../provider-event.ts";
+import type { CallAnswererOptions } from "./answer-calls.ts";
 import type { DemandedOpening, RollChain } from "./roll-chain.ts";
 
-export interface DemandWatchOptions {
+export interface DemandWatchOptions extends Pick<CallAnswererOptions, "book" | "lender" | "claim" | "onEvent"> {
 	readonly key: string;
 	readonly chain: RollChain;
-	readonly book: CallBook;
-	readonly lender: Pick<EngineLender, "work">;
-	readonly claim: () => HostClaim;
-	readonly onEvent: (event: ProviderEvent) => void;
 	readonly after: After;
 	/** Default 30 s; demands wait for hours. */
 	readonly everyMs?: number;

@@ -7,10 +7,17 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { access, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BoundedMap } from "../../platform/bounded-map.ts";
-import { makeFolder, readIfPresent, removeDrafts, syncFolder, writeDurably } from "../../platform/durable-file.ts";
+import {
+	isThere,
+	makeFolder,
+	readIfPresent,
+	removeDrafts,
+	syncFolder,
+	writeDurably,
+} from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Bucket } from "../bucket/bucket.ts";
 import { hex } from "../check-input.ts";
@@ -138,12 +145,6 @@ async function hashOf(path: string): Promise<string> {
 	for await (const piece of pieces(path)) hash.update(piece);
 	return hash.digest("hex");
 }
-
-const isThere = (path: string): Promise<boolean> =>
-	access(path).then(
-		() => true,
-		() => false,
-	);
 
 function onceInAWhile(run: () => Promise<void>): () => Promise<void> {
 	let last: { readonly atMs: number; readonly came: Promise<void> } | null = null;

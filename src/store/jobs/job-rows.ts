@@ -49,40 +49,36 @@ export interface JobDraw {
 
 export const CLAIM_STATES = ["stored", "claimed", "checked", "paid", "fallen"] as const;
 
-export interface JobClaimRow {
-	readonly hash: string;
+/** Of one attempt at a part, and since when it is there. */
+interface AttemptRow {
 	readonly job: string;
 	readonly part: number;
 	readonly attempt: number;
+	readonly atMs: number;
+}
+
+export interface JobClaimRow extends AttemptRow {
+	readonly hash: string;
 	readonly provider: string;
 	readonly state: (typeof CLAIM_STATES)[number];
-	readonly atMs: number;
 	readonly body: Json;
 }
 
-export interface FraudRow {
+export interface FraudRow extends AttemptRow {
 	readonly hash: string;
 	/** Hash of the claim that it kills. */
 	readonly claim: string;
-	readonly job: string;
-	readonly part: number;
-	readonly attempt: number;
 	readonly accused: string;
-	readonly atMs: number;
 	readonly body: Json;
 }
 
 export const OUTCOMES = ["checked", "paid", "lost", "late", "declined", "convicted"] as const;
 
-export interface JobOutcome {
+export interface JobOutcome extends AttemptRow {
 	readonly serial: number;
 	readonly provider: string;
-	readonly job: string;
-	readonly part: number;
-	readonly attempt: number;
 	readonly outcome: (typeof OUTCOMES)[number];
 	readonly valueMicros: number;
-	readonly atMs: number;
 }
 
 export const SUMMARY_BUT_RECORD = "id, customer, title, kind, version, is_over, created_at_ms, ended_at_ms, is_cleared";

@@ -66,10 +66,7 @@ export async function handOver(path: string, account: Account | null): Promise<v
 	if (account) await chown(path, account.uid, account.gid);
 }
 
-/**
- * Files of a server that does not run: the cluster is the account's, the folder above it ours. Earlier
- * versions gave both to `postgres` or `nobody`.
- */
+/** Files of a server that does not run: the cluster is the account's, also of a copy; the folder is ours. */
 export async function takeBack(folder: string, account: Account | null): Promise<void> {
 	await chmod(folder, 0o700);
 	if (!account) return;

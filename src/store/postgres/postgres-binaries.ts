@@ -8,6 +8,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { makeFolder } from "../../platform/durable-file.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { type Account, MACHINE_FOLDER } from "./postgres-account.ts";
 
 /** Debian keeps each major version in a folder of its own. */
@@ -19,13 +20,7 @@ export async function findPostgresBinaries(): Promise<string> {
 	if (packaged) return packaged;
 	const debian = await debianBinaries();
 	if (debian) return debian;
-	throw new AssayError(
-		"POSTGRES_MISSING",
-		`no PostgreSQL programs for ${process.platform}-${process.arch} were found`,
-		{
-			hint: "Run `npm ci`, install Debian's postgresql, or set DATABASE_URL to a server.",
-		},
-	);
+	throw codedError("POSTGRES_MISSING", `no PostgreSQL programs for ${process.platform}-${process.arch} were found`);
 }
 
 /** Debian's newest server, where one is installed. */

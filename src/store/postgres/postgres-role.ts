@@ -1,7 +1,7 @@
 // As whom we use the embedded server: `assay_store`, a role that may make schemas in its database and nothing
-// else. It cannot read the server's files, run programs, load code or make roles. The superuser `assay`, as
-// whom earlier versions worked, is used to make that role and for nothing more. Both passwords lie beside the
-// cluster, readable for our user only.
+// else. It cannot read the server's files, run programs, load code or make roles. The superuser `assay` is
+// used to make that role and for nothing more. Both passwords lie beside the cluster, readable for our user
+// only.
 import { randomBytes } from "node:crypto";
 import { constants, open, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -63,7 +63,7 @@ export async function answers(address: ServerAddress): Promise<"ready" | "away" 
 	);
 }
 
-/** Makes our role, and gives it what the superuser owns of an earlier version's tables. All or nothing. */
+/** All or nothing. */
 export async function makeRole(folder: string, { port, password }: ServerAddress): Promise<void> {
 	await asClient(await superuserAddress(folder, port), async (client) => {
 		await client.query("BEGIN");
@@ -73,31 +73,9 @@ export async function makeRole(folder: string, { port, password }: ServerAddress
 		const rights = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS";
 		await client.query(`ALTER ROLE ${ROLE} ${rights} PASSWORD ${pg.escapeLiteral(password)}`);
 		await client.query(`GRANT CREATE ON DATABASE postgres TO ${ROLE}`);
-		await client.query(HAND_OVER);
 		await client.query("COMMIT");
 	});
 }
-
-/** A sequence that belongs to a column goes with its table. */
-const HAND_OVER = `DO $$ DECLARE one record; BEGIN
-	CREATE TEMPORARY TABLE ours ON COMMIT DROP AS SELECT oid, nspname FROM pg_namespace
-		WHERE nspname !~ '^pg_' AND nspname NOT IN ('information_schema', 'public');
-	FOR one IN SELECT nspname FROM ours LOOP
-		EXECUTE format('ALTER SCHEMA %I OWNER TO ${ROLE}', one.nspname);
-	END LOOP;
-	FOR one IN SELECT c.oid::regclass AS name, relkind FROM pg_class c JOIN ours ON ours.oid = relnamespace
-		WHERE relkind IN ('r', 'p', 'v', 'm') OR (relkind = 'S' AND NOT EXISTS
-			(SELECT 1 FROM pg_depend WHERE objid = c.oid AND classid = 'pg_class'::regclass AND deptype IN ('a', 'i'))) LOOP
-		EXECUTE format('ALTER %s %s OWNER TO ${ROLE}', CASE one.relkind WHEN 'S' THEN 'SEQUENCE' WHEN 'v' THEN 'VIEW'
-			WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END, one.name);
-	END LOOP;
-	FOR one IN SELECT p.oid::regprocedure AS name FROM pg_proc p JOIN ours ON ours.oid = pronamespace LOOP
-		EXECUTE format('ALTER ROUTINE %s OWNER TO ${ROLE}', one.name);
-	END LOOP;
-	FOR one IN SELECT t.oid::regtype AS name FROM pg_type t JOIN ours ON ours.oid = typnamespace WHERE typtype IN ('e', 'd') LOOP
-		EXECUTE format('ALTER TYPE %s OWNER TO ${ROLE}', one.name);
-	END LOOP;
-END $$`;
 
 async function asClient<Result>(address: ServerAddress, act: (client: pg.Client) => Promise<Result>): Promise<Result> {
 	const client = new pg.Client({ ...address, connectionTimeoutMillis: 5000 });

@@ -10,7 +10,6 @@ import {
 	mkdtempSync,
 	readdirSync,
 	readFileSync,
-	renameSync,
 	rmSync,
 	statSync,
 	symlinkSync,
@@ -137,34 +136,16 @@ test("N4: even the superuser of a server that root started reads no key and no f
 	});
 });
 
-test("a cluster of a version that worked as superuser is opened, and its tables change hands", async () => {
+test("a folder that a copy made open, with another account's cluster, is closed and given back", async () => {
 	const first = await openStore({ dataDir, keepServer: true });
 	const id = await register(first, "kept");
 	await first.close();
-	await withClient(await asSuperuser(), async (client) => {
-		await client.query("REASSIGN OWNED BY assay_store TO assay");
-		await client.query("DROP OWNED BY assay_store; DROP ROLE assay_store");
-	});
 	await stopEmbeddedServer(folder);
-	renameSync(join(folder, "superuser-password"), join(data, "assay-password"));
-	rmSync(join(folder, "password"));
-	if (isRoot) {
-		execFileSync("chown", ["-R", "nobody", folder]);
-		chmodSync(folder, 0o755);
-	}
+	chmodSync(folder, 0o755);
+	if (isRoot) execFileSync("chown", ["-R", "nobody", folder]);
 	const again = await openStore({ dataDir, keepServer: true });
 	try {
 		assert.equal((await again.providers.get(id))?.name, "kept");
-		await register(again, "after");
-		await withClient(await start(), async (client) => {
-			const { rows } = await client.query(
-				"SELECT tableowner, count(*)::integer AS tables FROM pg_tables WHERE schemaname = 'assay' GROUP BY 1",
-			);
-			assert.deepEqual(
-				rows.map(({ tableowner }) => tableowner),
-				["assay_store"],
-			);
-		});
 	} finally {
 		await again.close();
 	}

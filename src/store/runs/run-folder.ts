@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { makeFolder, writeDurably } from "../../platform/durable-file.ts";
 import { type FolderLock, lockFolder } from "../../platform/folder-lock.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 
 /** The files that are no output of the work, and how many bytes each may have. */
 const RUN_FILES = {
@@ -81,7 +81,7 @@ export interface RunWriter extends RunReader {
 }
 
 const unreadable = (path: string, why: string, cause?: unknown): AssayError =>
-	new AssayError("FILE_UNREADABLE", `${path} cannot be read: ${why}`, { hint: codes.FILE_UNREADABLE.hint, cause });
+	codedError("FILE_UNREADABLE", `${path} cannot be read: ${why}`, { cause });
 
 /** Opens a plain file; null when there is none. Never follows a link, never waits for a pipe. */
 async function openPlain(path: string): Promise<FileHandle | null> {
@@ -170,7 +170,7 @@ function unwritable(path: string, cause: unknown): AssayError {
 async function takeLock(path: string): Promise<FolderLock> {
 	const lock = await lockFolder(path);
 	if (lock !== null) return lock;
-	throw new AssayError("RUN_BUSY", `${path} is in use by another run`, { hint: codes.RUN_BUSY.hint });
+	throw codedError("RUN_BUSY", `${path} is in use by another run`);
 }
 
 /** Makes the folder where it is missing. Throws RUN_BUSY, FILE_UNWRITABLE. */

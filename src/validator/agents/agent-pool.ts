@@ -6,8 +6,7 @@ import type { Duplex } from "node:stream";
 import { createProxies } from "../../api/server/proxied-address.ts";
 import { addressGroup } from "../../api/server/rate-limit.ts";
 import type { AgentConnection } from "../../engine/agent/accept-agent.ts";
-import type { AgentBounds } from "../../engine/agent/agent-bounds.ts";
-import { AgentDoor } from "../../engine/agent/agent-door.ts";
+import { AgentDoor, type AgentDoorOptions } from "../../engine/agent/agent-door.ts";
 import { createKeyedMutex } from "../../platform/keyed-mutex.ts";
 import { createSemaphore } from "../../platform/semaphore.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -16,16 +15,12 @@ import { failure, type ValidatorContext } from "../validator-context.ts";
 import { createNewcomers, type NewcomerBounds, type Newcomers } from "./newcomers.ts";
 import { createNewestOnly } from "./newest-only.ts";
 
-export interface AgentPoolOptions {
+export interface AgentPoolOptions
+	extends Pick<AgentDoorOptions, "bounds" | "perAddress" | "knocksPerS" | "knocksAtOnce" | "unproven"> {
 	/** The claim before and now; null: none was known. */
 	readonly onClaim: (providerId: string, before: HostClaim | null, after: HostClaim) => Promise<void>;
 	/** After the store knows of the connection of one that is due: it can be probed here. */
 	readonly onConnected: (providerId: string) => void;
-	readonly bounds?: Partial<AgentBounds>;
-	readonly perAddress?: number;
-	readonly knocksPerS?: number;
-	readonly knocksAtOnce?: number;
-	readonly unproven?: number;
 	readonly newcomers?: Partial<NewcomerBounds>;
 }
 

@@ -8,24 +8,17 @@ import { createLocalLink } from "../../engine/links/create-local-link.ts";
 import { createSshLink, type EngineFor } from "../../engine/links/create-ssh-link.ts";
 import type { Link } from "../../engine/links/link.ts";
 import type { Target } from "../../engine/links/parse-target.ts";
+import type { SshLinkOptions } from "../../engine/links/ssh-options.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { signerPath } from "./signer.ts";
 
-export interface HostAccess {
-	readonly env: Readonly<Record<string, string | undefined>>;
-	/** Private key for ssh; by default ssh's own configuration and agent decide. */
-	readonly identityFile?: string | undefined;
-	/** For password login, or the identity file's passphrase. */
-	readonly password?: string | undefined;
-	readonly connectTimeoutMs?: number | undefined;
+/** Without a private key for ssh its own configuration and agent decide. */
+export interface HostAccess
+	extends Pick<SshLinkOptions, "env" | "identityFile" | "password" | "connectTimeoutMs">,
+		Pick<SshLinkOptions, "engineArgs" | "onNote" | "signal"> {
 	/** Instead of our own build, on this machine. */
 	readonly engineFile?: string | undefined;
-	readonly engineArgs?: readonly string[];
-	/** Something odd that does no harm. */
-	readonly onNote?: ((text: string) => void) | undefined;
-	/** Aborting ends what has been begun. */
-	readonly signal?: AbortSignal | undefined;
 	/** Where the engine for a platform comes from. */
 	readonly engineFor?: EngineFor;
 }

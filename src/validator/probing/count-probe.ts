@@ -21,18 +21,14 @@ import type { RememberedProvider } from "../../store/providers.ts";
 import { elsewhereFindings } from "../../verify/hardware/checks/check-attestations.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 
-export interface EndedProbe {
-	readonly probeId: string;
+export interface EndedProbe extends Pick<FinishProbe, "probeId" | "finishedAtMs" | "evidence" | "claim"> {
 	readonly providerId: string;
 	readonly startedAtMs: number;
-	readonly finishedAtMs: number;
 	/**
 	 * How long it was at work, beyond the load that was ordered; null: it was not, or nobody knows any more.
 	 */
 	readonly heldMs: number | null;
 	readonly verdict: Verdict;
-	readonly evidence: { readonly sha256: string; readonly bytes: number } | null;
-	readonly claim: HostClaim | null;
 	readonly together: KeptTogether | null;
 }
 

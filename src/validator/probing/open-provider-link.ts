@@ -1,7 +1,6 @@
 // From a provider's row to a link, whichever kind it has: the engine on this machine, one over ssh, or the
 // agent that dialled in. Nothing is asked of the engine here.
 
-import type { AgentConnection } from "../../engine/agent/accept-agent.ts";
 import type { ReceiptsWanted } from "../../engine/agent/agent-calls.ts";
 import { findEngine, hostPlatform } from "../../engine/builds.ts";
 import { createLocalLink } from "../../engine/links/create-local-link.ts";
@@ -12,12 +11,9 @@ import type { Environment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { Provider } from "../../store/providers.ts";
 import { dataPaths, type ValidatorConfig } from "../validator-config.ts";
+import type { ValidatorContext } from "../validator-context.ts";
 
-export interface LinkSource {
-	readonly config: ValidatorConfig;
-	readonly env: Environment;
-	readonly agents: ReadonlyMap<string, AgentConnection>;
-}
+export type LinkSource = Pick<ValidatorContext, "config" | "env" | "agents">;
 
 /** Throws AssayError: the probe is then inconclusive with its code. */
 export async function openProviderLink(

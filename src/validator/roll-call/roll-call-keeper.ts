@@ -15,10 +15,7 @@ import { createSemaphore } from "../../platform/semaphore.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../protocol/chain/hex.ts";
 import type { RollAnswerRow, RollCallRow } from "../../store/roll-calls.ts";
-import type { AgentAsker } from "../agents/ask-agent.ts";
-import type { VerifierPool } from "../probing/verifier-pool.ts";
 import type { ScoreKeeper } from "../scoring/score-keeper.ts";
-import type { ChainHome } from "../settlement/home.ts";
 import { openChainMemory } from "../settlement/memory.ts";
 import { createPlayer } from "../settlement/player.ts";
 import { failure, SLOW_TURN_MS, type ValidatorContext } from "../validator-context.ts";
@@ -30,15 +27,11 @@ import { createDrandBeacon } from "./drand-beacon.ts";
 import { createOpenElsewhere } from "./open-elsewhere.ts";
 import { type PaidCallsContext, paidCalls } from "./paid-calls.ts";
 import { createPeerOpenings } from "./peer-openings.ts";
-import type { ProbeHold } from "./probe-hold.ts";
 
-export interface RollCallContext extends ValidatorContext {
-	readonly asker: AgentAsker;
+export interface RollCallContext
+	extends Pick<CallActsContext, keyof ValidatorContext | "asker" | "pool" | "hold" | "home"> {
 	readonly scores: ScoreKeeper;
 	readonly paid: PaidCallsContext["paid"];
-	readonly pool: VerifierPool;
-	readonly hold: ProbeHold;
-	readonly home: Pick<ChainHome, "contracts" | "account" | "isEmbedded">;
 	/** Of the process that sends to the chain. */
 	readonly lease: string;
 }

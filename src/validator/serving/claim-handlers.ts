@@ -5,7 +5,7 @@
 import type { Handlers } from "../../api/routes.ts";
 import type { ClaimCase } from "../../api/types.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import type { JobClaimRow } from "../../store/jobs/job-rows.ts";
 import { jobHolder } from "../jobs/blobs/blob-holders.ts";
 import { claimAtHand } from "../jobs/keeper/claim-at-hand.ts";
@@ -14,8 +14,7 @@ import { mustFindJob } from "../jobs/keeper/part-calls.ts";
 import type { ClaimBody } from "../jobs/keeper/take-claim.ts";
 import { mayReadJob } from "./caller.ts";
 
-export const unknownClaim = (hash: string): AssayError =>
-	new AssayError("CLAIM_UNKNOWN", `there is no claim ${hash}`, { hint: codes.CLAIM_UNKNOWN.hint });
+export const unknownClaim = (hash: string): AssayError => codedError("CLAIM_UNKNOWN", `there is no claim ${hash}`);
 
 /** Nobody has to compute it blind any more: the job's own parties may read it. */
 export async function isReleased({ blobs }: Pick<JobContext, "blobs">, { job, body }: JobClaimRow): Promise<boolean> {
@@ -89,10 +88,7 @@ export function claimHandlers(context: JobContext) {
 		listFrauds: ({ query }) => store.jobs.frauds(query),
 		async getFraud({ params }) {
 			const found = await store.jobs.fraud(params.hash);
-			if (found === null)
-				throw new AssayError("FRAUD_UNKNOWN", `there is no fraud file ${params.hash}`, {
-					hint: codes.FRAUD_UNKNOWN.hint,
-				});
+			if (found === null) throw codedError("FRAUD_UNKNOWN", `there is no fraud file ${params.hash}`);
 			return { bytes: found.file, sizeBytes: found.file.length, sha256: found.hash };
 		},
 	} satisfies Partial<Handlers>;

@@ -6,7 +6,7 @@ import type { Handlers } from "../../api/routes.ts";
 import { readWord } from "../../chain/contracts/dispute-games.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { sha256Of } from "../../protocol/hash/tagged-hash.ts";
 import type { JobClaimRow } from "../../store/jobs/job-rows.ts";
 import { answersOfFile } from "../../verify/optimistic/fraud/fraud-proof.ts";
@@ -20,7 +20,7 @@ import { createDisputeViews, sittingOf } from "./dispute-view.ts";
 /** Of one claim. Two contradictions say no more than one. */
 const MOST_FILES = 4;
 
-const refused = (why: string): AssayError => new AssayError("FRAUD_REFUSED", why, { hint: codes.FRAUD_REFUSED.hint });
+const refused = (why: string): AssayError => codedError("FRAUD_REFUSED", why);
 
 export function disputeHandlers(context: JobContext) {
 	const { store, jobChain, asked, env } = context;

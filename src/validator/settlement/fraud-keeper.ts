@@ -3,26 +3,23 @@
 // are wrong. Works off the notes of probe-receipts.ts; run by the one process that sends (keeper.ts). Nothing
 // is sent that the chain would refuse: gas is estimated first, and a refusal there ends the matter. A proof
 // is announced a block before it is shown, so that nobody gains by copying it.
-import { type Contracts, callOf, read } from "../../chain/contracts/contracts.ts";
+import { callOf, read } from "../../chain/contracts/contracts.ts";
 import { deedOf, slashedIn } from "../../chain/contracts/slashing.ts";
 import { announce, announcementSalt } from "../../chain/sending/announce.ts";
-import { type IntentJournal, publish } from "../../chain/sending/publish.ts";
+import { publish } from "../../chain/sending/publish.ts";
 import { refusedBecause } from "../../chain/sending/refusal.ts";
-import { type ChainAccount, signCall } from "../../chain/sending/sign.ts";
+import { signCall } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { receiptOf } from "../../protocol/chain/probe-receipt.ts";
 import type { FraudNote, ProbeReceipts } from "../receipts/probe-receipts.ts";
 import { signedFraud } from "../receipts/signed-fraud.ts";
+import type { EpochGameOptions } from "./game-state.ts";
 
-export interface FraudKeeperOptions {
-	readonly contracts: Contracts;
-	readonly account: ChainAccount;
-	readonly journal: IntentJournal;
-	/** Of announcements' salts. */
-	readonly saltSecret: Uint8Array;
+/** `saltSecret`: of announcements' salts. */
+export interface FraudKeeperOptions
+	extends Pick<EpochGameOptions, "contracts" | "account" | "journal" | "saltSecret" | "nowMs"> {
 	readonly receipts: Pick<ProbeReceipts, "notes" | "get" | "dropNote">;
 	readonly evidence: (sha256: string) => Promise<Uint8Array>;
-	readonly nowMs: () => number;
 	readonly tell: (accused: Accused) => void;
 	/** Evidence that is left alone, and why. */
 	readonly onLeft: (note: FraudNote, why: string) => void;

@@ -40,6 +40,11 @@ export function refuse(code: Code, where: string, detail: string): never {
 	throw new Refusal(code, where, detail);
 }
 
+/** Evidence, a vendor's file, a manifest: not spelled, or not put together, as its format has it. */
+export const wrong = (where: string, detail: string): never => refuse("ATTEST_FORM", where, detail);
+export const wrongCollateral = (where: string, detail: string): never => refuse("COLLATERAL_WRONG", where, detail);
+export const wrongManifest = (where: string, detail: string): never => refuse("RIM_WRONG", where, detail);
+
 /**
  * Ends the hearing, or the part of it that `orDoubt` runs, in doubt. ATTEST_VERSION: a version, algorithm or
  * kind that this release does not know. Nothing is shown by such evidence, and nobody is accused by it.

@@ -15,6 +15,7 @@ import {
 } from "../../protocol/probe/challenge-shape.ts";
 import type { GemmSpec } from "../../protocol/probe/evidence.ts";
 import { decodeEvidence } from "../../protocol/probe/evidence-codec.ts";
+import type { OpeningRecord } from "../../protocol/probe/records.ts";
 import { gemmSamples, streamSamples } from "../../protocol/probe/samples.ts";
 import { type Answered, isCommitted, readAnswers } from "./answers.ts";
 import { checkSpecs } from "./checks/check-specs.ts";
@@ -41,11 +42,7 @@ export interface WrongElement {
 	readonly fraud: GemmFraud;
 }
 
-interface OpenedLeaf {
-	readonly round: number;
-	readonly index: number;
-	readonly leaf: Uint8Array;
-	readonly path: readonly Uint8Array[];
+interface OpenedLeaf extends OpeningRecord {
 	readonly columns: readonly number[];
 }
 

@@ -1,20 +1,17 @@
 // What can be asked about a claim, docs/jobs.md §6, and how answers are held against what was committed to.
 // Who answers may be a folder and an engine, or somebody far away; an answer that does not fit is none.
-import { AssayError } from "../../protocol/assay-error.ts";
+import type { AssayError } from "../../protocol/assay-error.ts";
 import { equalBytes } from "../../protocol/bytes/bytes.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { keccakNode } from "../../protocol/hash/keccak-tree.ts";
 import { merkleLevels, nodeHash } from "../../protocol/hash/merkle.ts";
+import type { OpPlace } from "../../protocol/network/chain-question.ts";
 import type { Phase, Program } from "../../work/program/shapes.ts";
 import { type JobClaim, type TraceLeaf, traceLeafHash } from "../../work/trace/commitments.ts";
 import type { ShownLeaf } from "../../work/trace/judge.ts";
 import type { Transcript } from "../../work/trace/transcript.ts";
 
-export interface OpPlace {
-	readonly segment: number;
-	readonly step: number;
-	readonly op: number;
-}
+export type { OpPlace };
 
 export interface StateRoots {
 	/** In the program's order. */
@@ -49,7 +46,7 @@ export interface Answers {
 export const NO_WRITER = 0xffff_ffff;
 
 export function noAnswer(what: string): AssayError {
-	return new AssayError("NO_ANSWER", what, { hint: codes.NO_ANSWER.hint });
+	return codedError("NO_ANSWER", what);
 }
 
 /** Levels of a tree above its leaves. */

@@ -1,7 +1,7 @@
 // Array files of NumPy (.npy, version 1 to 3): whole numbers and floats, little-endian, C order. Strict: what
 // a hostile header could say is refused. Not here: what the numbers mean.
-import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import type { AssayError } from "../../protocol/assay-error.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { elementCount } from "../operators/tensor-type.ts";
 
 export interface NumberArray {
@@ -41,7 +41,7 @@ const HEADER =
 	/^\{'descr': '([<|][iuf][1248])', 'fortran_order': False, 'shape': \(((?:\d{1,10}(?:, \d{1,10})*)?,?)\), \} *\n?$/;
 
 function wrong(name: string, why: string): AssayError {
-	return new AssayError("DATA_FORMAT", `${name}: ${why}`, { hint: codes.DATA_FORMAT.hint });
+	return codedError("DATA_FORMAT", `${name}: ${why}`);
 }
 
 function valuesOf(bytes: Uint8Array, type: NpyType, count: number): NumberArray["values"] {

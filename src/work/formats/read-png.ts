@@ -2,8 +2,8 @@
 // bits are rounded, transparency is left out. Strict: sizes are bounded before anything is inflated, every
 // checksum is compared, chunks stand in their order. Interlaced files are refused. Inflated by the web's own
 // DecompressionStream. Not here: writing (write-png.ts).
-import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import type { AssayError } from "../../protocol/assay-error.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { crc32, type Picture, PREDICTED, SIGNATURE } from "./write-png.ts";
 
 /** Of the rows of a picture: what 4,096 x 4,096 pixels of RGBA take. */
@@ -29,8 +29,7 @@ interface Header {
 	readonly rowBytes: number;
 }
 
-const wrong = (name: string, why: string): AssayError =>
-	new AssayError("IMAGE_FORMAT", `${name}: ${why}`, { hint: codes.IMAGE_FORMAT.hint });
+const wrong = (name: string, why: string): AssayError => codedError("IMAGE_FORMAT", `${name}: ${why}`);
 
 interface Chunk {
 	readonly type: string;
@@ -68,9 +67,7 @@ function headerOf({ type, data }: Chunk, name: string): Header {
 	if (data[12] !== 0 || width === 0 || height === 0) throw wrong(name, "has a header that PNG does not have");
 	const rowBytes = Math.ceil((width * known.samples * depth) / 8);
 	if (height * (rowBytes + 1) > MOST_BYTES)
-		throw new AssayError("IMAGE_SIZE", `${name} has ${width} x ${height} pixels; that is more than is read`, {
-			hint: codes.IMAGE_SIZE.hint,
-		});
+		throw codedError("IMAGE_SIZE", `${name} has ${width} x ${height} pixels; that is more than is read`);
 	return { width, height, depth, kind, samples: known.samples, rowBytes };
 }
 
@@ -117,10 +114,7 @@ async function inflated(parts: readonly Uint8Array[], length: number, name: stri
 			at += value.length;
 		}
 	} catch (cause) {
-		throw new AssayError("IMAGE_FORMAT", `${name}: its data cannot be unpacked`, {
-			hint: codes.IMAGE_FORMAT.hint,
-			cause,
-		});
+		throw codedError("IMAGE_FORMAT", `${name}: its data cannot be unpacked`, { cause });
 	}
 	if (at !== length) throw wrong(name, `its data is not that of ${length} bytes`);
 	return out;

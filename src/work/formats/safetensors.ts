@@ -2,10 +2,10 @@
 // data_offsets}}, the bytes. Strict: tensors lie one after the other without gaps, sizes fit, floats are
 // finite; anything else is refused. The header is read at once, numbers when they are asked for: a file of
 // gigabytes is never held twice. Not here: what a model means.
-import { AssayError } from "../../protocol/assay-error.ts";
+import type { AssayError } from "../../protocol/assay-error.ts";
 import { hasDoubleKeys } from "../../protocol/bytes/double-keys.ts";
 import { int, list, object, oneOf } from "../../protocol/bytes/shape.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { bfloatBytes, NUMBER_BITS, NUMBER_TYPES, type NumberType, numbersOf, READ_TYPES } from "./number-types.ts";
 
 export interface FloatTensor {
@@ -62,7 +62,7 @@ const entryShape = object({
 type Code = "WEIGHTS_FILE" | "WEIGHTS_LAYOUT" | "WEIGHTS_TYPE" | "WEIGHTS_NUMBER";
 
 function wrong(file: string, why: string, code: Code = "WEIGHTS_FILE", cause?: unknown): AssayError {
-	return new AssayError(code, `${file}: ${why}`, { hint: codes[code].hint, cause });
+	return codedError(code, `${file}: ${why}`, { cause });
 }
 
 function headerOf(file: PartFile): { readonly header: ReadonlyMap<string, unknown>; readonly body: number } {

@@ -1,7 +1,6 @@
 // Tokens of a file: bytes of a text, or little-endian u16 or u32 numbers. A file that is cut and a token that
 // no vocabulary has are refused. Not here: how text becomes tokens, which is the customer's.
-import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 
 /** i16 where the vocabulary allows. */
 export type Tokens = Int16Array | Int32Array;
@@ -13,9 +12,7 @@ export function createTokens(count: number, vocabulary: number): Tokens {
 /** `file` is what messages call it. */
 export function readTokens(bytes: Uint8Array, bytesPerToken: 1 | 2 | 4, vocabulary: number, file: string): Tokens {
 	if (bytes.length % bytesPerToken !== 0)
-		throw new AssayError("DATA_CUT", `${file} has ${bytes.length} bytes, not a multiple of ${bytesPerToken}`, {
-			hint: codes.DATA_CUT.hint,
-		});
+		throw codedError("DATA_CUT", `${file} has ${bytes.length} bytes, not a multiple of ${bytesPerToken}`);
 	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 	const tokens = createTokens(bytes.length / bytesPerToken, vocabulary);
 	if (bytesPerToken === 1 && vocabulary >= 256) {
@@ -26,9 +23,7 @@ export function readTokens(bytes: Uint8Array, bytesPerToken: 1 | 2 | 4, vocabula
 		const token =
 			bytesPerToken === 1 ? bytes[i]! : bytesPerToken === 2 ? view.getUint16(2 * i, true) : view.getUint32(4 * i, true);
 		if (token >= vocabulary)
-			throw new AssayError("DATA_RANGE", `token ${i} of ${file} is ${token}; the vocabulary has ${vocabulary}`, {
-				hint: codes.DATA_RANGE.hint,
-			});
+			throw codedError("DATA_RANGE", `token ${i} of ${file} is ${token}; the vocabulary has ${vocabulary}`);
 		tokens[i] = token;
 	}
 	return tokens;

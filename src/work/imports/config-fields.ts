@@ -1,9 +1,9 @@
 // A config.json taken apart field by field: what is asked for is checked, and what nobody asked for is
 // refused unless it is known to change nothing. Fields come from strangers and from versions to come: one
 // that is not understood might change what the model computes.
-import { AssayError } from "../../protocol/assay-error.ts";
+
 import { isSafeText } from "../../protocol/bytes/safe-text.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 
 /** How a model was trained, is stored or is used; not what it computes. */
 const HARMLESS = new Set(
@@ -50,7 +50,7 @@ export function wrongConfig(
 	detail: string,
 	code: "MODEL_CONFIG" | "MODEL_ARCHITECTURE" = "MODEL_CONFIG",
 ) {
-	return new AssayError(code, `config.json: ${field} ${detail}`, { hint: codes[code].hint });
+	return codedError(code, `config.json: ${field} ${detail}`);
 }
 
 export function configFields(config: unknown): ConfigFields {

@@ -3,7 +3,7 @@
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
 import { hasDoubleKeys } from "../../protocol/bytes/double-keys.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { heldFile, type PartFile } from "../formats/safetensors.ts";
 import { type OpenedModel, readModel } from "./read-model.ts";
 import { shardNames } from "./shards.ts";
@@ -22,8 +22,7 @@ export interface ModelFolder {
 }
 
 function parsed(name: string, code: "MODEL_CONFIG" | "MODEL_SHARDS", bytes: Uint8Array): unknown {
-	const wrong = (why: string, cause?: unknown) =>
-		new AssayError(code, `${name}: ${why}`, { hint: codes[code].hint, cause });
+	const wrong = (why: string, cause?: unknown) => codedError(code, `${name}: ${why}`, { cause });
 	if (bytes.length > MOST_JSON) throw wrong(`has more than ${MOST_JSON} bytes`);
 	const text = bytesToUtf8(bytes);
 	let json: unknown;

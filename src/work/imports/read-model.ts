@@ -1,8 +1,7 @@
 // A model's files → ImportedModel: every tensor that the architecture has is there once, with its shape, and
 // none besides. docs/models.md. Numbers are read when they are asked for. Not here: where files lie
 // (open-model.ts; the command line).
-import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { openSafetensors, type PartFile, type SafetensorsFile, type TensorEntry } from "../formats/safetensors.ts";
 import type { Architecture, ImportedModel, ModelTensor } from "./architecture.ts";
 import { FAMILIES, type TensorSource, tensorSources } from "./families.ts";
@@ -31,10 +30,6 @@ export interface OpenedModel extends ImportedModel {
 	readonly types: Readonly<Record<string, number>>;
 }
 
-type Code = "MODEL_TENSOR_MISSING" | "MODEL_TENSOR_SURPLUS" | "MODEL_TENSOR_SHAPE" | "MODEL_SHARDS" | "WEIGHTS_NUMBER";
-
-const refused = (code: Code, message: string): AssayError => new AssayError(code, message, { hint: codes[code].hint });
-
 function heldTensors({ shards, index }: ModelFiles): Map<string, Held> {
 	const wanted = index === undefined ? null : shardOfTensors(index);
 	const held = new Map<string, Held>();
@@ -42,14 +37,14 @@ function heldTensors({ shards, index }: ModelFiles): Map<string, Held> {
 		const file = openSafetensors(shard);
 		for (const entry of file.entries) {
 			if (held.has(entry.name))
-				throw refused("MODEL_SHARDS", `${entry.name} is in ${held.get(entry.name)!.file.name} and in ${file.name}`);
+				throw codedError("MODEL_SHARDS", `${entry.name} is in ${held.get(entry.name)!.file.name} and in ${file.name}`);
 			if (wanted !== null && wanted.get(entry.name) !== file.name)
-				throw refused("MODEL_SHARDS", `${entry.name} is in ${file.name}, where the index does not say so`);
+				throw codedError("MODEL_SHARDS", `${entry.name} is in ${file.name}, where the index does not say so`);
 			held.set(entry.name, { file, entry });
 		}
 	}
 	for (const [name, file] of wanted ?? [])
-		if (!held.has(name)) throw refused("MODEL_SHARDS", `the index says that ${name} is in ${file}, and it is not`);
+		if (!held.has(name)) throw codedError("MODEL_SHARDS", `the index says that ${name} is in ${file}, and it is not`);
 	return held;
 }
 
@@ -67,7 +62,7 @@ function valuesOf({ dims, isTurned, third }: TensorSource, { file, entry }: Held
 	const values = file.values(entry);
 	for (let i = 0; i < values.length; i++)
 		if (Math.abs(values[i]!) > MOST_WEIGHT)
-			throw refused(
+			throw codedError(
 				"WEIGHTS_NUMBER",
 				`${file.name}: element ${i} of ${entry.name} is ${values[i]}, beyond ±${MOST_WEIGHT}`,
 			);
@@ -87,10 +82,10 @@ function matched(architecture: Architecture, held: ReadonlyMap<string, Held>) {
 	const found = tensorSources(architecture).map((source) => {
 		const name = source.names.map(inFile).find((one) => held.has(one));
 		if (name === undefined)
-			throw refused("MODEL_TENSOR_MISSING", `no file has ${inFile(source.names[0]!)} (${source.name})`);
+			throw codedError("MODEL_TENSOR_MISSING", `no file has ${inFile(source.names[0]!)} (${source.name})`);
 		const { file, entry } = held.get(name)!;
 		if (dimsText(entry.dims) !== dimsText(source.fileDims))
-			throw refused(
+			throw codedError(
 				"MODEL_TENSOR_SHAPE",
 				`${file.name}: ${name} is ${dimsText(entry.dims)}; config.json makes it ${dimsText(source.fileDims)}`,
 			);
@@ -104,7 +99,10 @@ function matched(architecture: Architecture, held: ReadonlyMap<string, Held>) {
 		const { file } = held.get(name)!;
 		if (name === head && architecture.isTied) checkTied(held.get(name)!, tokens);
 		else if (!unused.test(plain) && !unused.test(name))
-			throw refused("MODEL_TENSOR_SURPLUS", `${file.name}: ${name} belongs to no part of this ${architecture.family}`);
+			throw codedError(
+				"MODEL_TENSOR_SURPLUS",
+				`${file.name}: ${name} belongs to no part of this ${architecture.family}`,
+			);
 	}
 	return { places, unused: [...left] };
 }
@@ -114,7 +112,7 @@ function checkTied(head: Held, tokens: Held): void {
 	const [a, b] = [head.file.bytes(head.entry), tokens.file.bytes(tokens.entry)];
 	const isSame = head.entry.type === tokens.entry.type && a.length === b.length && a.every((byte, i) => byte === b[i]);
 	if (!isSame)
-		throw refused(
+		throw codedError(
 			"MODEL_TENSOR_SURPLUS",
 			`${head.file.name}: ${head.entry.name} differs from ${tokens.entry.name}, and tie_word_embeddings says that they are one`,
 		);

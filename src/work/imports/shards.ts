@@ -1,13 +1,12 @@
 // model.safetensors.index.json: which file holds which tensor. File names come from a stranger: plain names
 // only, nothing that leads out of the model's folder.
-import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import type { AssayError } from "../../protocol/assay-error.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 
 const FILE = /^[\w-][\w.-]{0,120}\.safetensors$/;
 const MOST_SHARDS = 1024;
 
-const wrong = (why: string): AssayError =>
-	new AssayError("MODEL_SHARDS", `model.safetensors.index.json: ${why}`, { hint: codes.MODEL_SHARDS.hint });
+const wrong = (why: string): AssayError => codedError("MODEL_SHARDS", `model.safetensors.index.json: ${why}`);
 
 /** Tensor name to file name. */
 export function shardOfTensors(index: unknown): ReadonlyMap<string, string> {

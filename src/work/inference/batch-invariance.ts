@@ -5,8 +5,7 @@
 // Values are `shared` (weights, tables, and what follows from them alone), `lane` (the first axis is the
 // batch, or the batch times something) or `sequence` (the first axis is all sequences of the job; those of
 // the batch at hand begin at batch·(segment − 1)). States are by sequence, scratch tensors by lane.
-import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { type Instruction, type Place, VARIABLE } from "../operators/instruction.ts";
 import { elementCount } from "../operators/tensor-type.ts";
 import type { MapOp, MatmulOp, Op, Operand, Phase, Program, ReduceOp } from "../program/shapes.ts";
@@ -34,9 +33,7 @@ class Checker {
 
 	refuse(why: string): never {
 		const { operator } = this.program[this.phase][this.number]!;
-		throw new AssayError("BATCH_MIXED", `${this.phase} op ${this.number} (${operator}): ${why}`, {
-			hint: codes.BATCH_MIXED.hint,
-		});
+		throw codedError("BATCH_MIXED", `${this.phase} op ${this.number} (${operator}): ${why}`);
 	}
 
 	classOf({ source, index }: Operand): Class {

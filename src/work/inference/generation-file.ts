@@ -1,10 +1,10 @@
 // `generation.json` of a run, docs/inference.md §10: what was generated, as a checker needs it to build the
 // program again. It is the runner's word: whoever reads it builds the program from it and compares the root
 // with the claim's.
-import { AssayError } from "../../protocol/assay-error.ts";
+
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
 import { int, object, oneOf, variants } from "../../protocol/bytes/shape.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { real } from "../workloads/job-fields.ts";
 import type { Generation } from "./generate-program.ts";
 
@@ -53,8 +53,7 @@ export const generationText = (of: Generation): string =>
 
 /** Throws CLAIM_MALFORMED. */
 export function readGeneration(bytes: Uint8Array): Generation {
-	const refuse = (why: string) =>
-		new AssayError("CLAIM_MALFORMED", `generation.json ${why}`, { hint: codes.CLAIM_MALFORMED.hint });
+	const refuse = (why: string) => codedError("CLAIM_MALFORMED", `generation.json ${why}`);
 	if (bytes.length > MOST_BYTES) throw refuse("is too long");
 	let json: unknown;
 	try {

@@ -1,8 +1,7 @@
 // A model's weights as inputs of a program, docs/inference.md §3: which tensors there are, and their elements
 // from an imported model. Rows of layers that read the same input are stacked: q, k and v are one product,
 // gate and up another.
-import { AssayError } from "../../protocol/assay-error.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import type { ProgramBuilder, TensorHandle } from "../builder/build-program.ts";
 import { at, type Expression, type Index, type Value } from "../builder/expression.ts";
 import type { ImportedModel } from "../imports/architecture.ts";
@@ -123,7 +122,6 @@ export class ModelInputs {
 /** To the nearest; halves upwards, as everywhere in programs. */
 function fixedOf(tensor: string, x: number, scale: number, limit: number): bigint {
 	const value = Math.floor(x * 2 ** scale + 0.5);
-	if (!(Math.abs(value) <= limit))
-		throw new AssayError("MODEL_RANGE", `${tensor} holds ${x}`, { hint: codes.MODEL_RANGE.hint });
+	if (!(Math.abs(value) <= limit)) throw codedError("MODEL_RANGE", `${tensor} holds ${x}`);
 	return BigInt(value);
 }

@@ -1,20 +1,12 @@
 // A scene of real numbers on the grid, docs/render.md §3: from here on everything is whole. Only + − × ÷ and
 // square roots on the way, which every machine rounds alike. What has no size on the grid is left out and
 // counted.
+import { codedError } from "../../protocol/coded-error.ts";
 import { type Box, buildTree } from "./bvh.ts";
 import { type Mesh, moved, type Transform } from "./mesh.ts";
 import { BOX_RIM, GRID, KIND, MOST_NODES, MOST_TRIANGLES, NODE, ONE, RIM } from "./numbers.ts";
 import type { PlacedScene } from "./path-program.ts";
-import {
-	cross,
-	length,
-	type Material,
-	type Scene,
-	type SceneMesh,
-	subtract,
-	type Vector,
-	wrongScene,
-} from "./read-scene.ts";
+import { cross, length, type Material, type Scene, type SceneMesh, subtract, type Vector } from "./read-scene.ts";
 import { sinCos } from "./tables.ts";
 
 export interface Placed {
@@ -65,11 +57,11 @@ function cornersOf(scene: Scene, files: ReadonlyMap<string, Mesh>, numbers: Read
 		const source = mesh.file === null ? polygonMesh(mesh) : files.get(mesh.file)!;
 		const { points, triangles, materials } = moved(source, transformOf(mesh));
 		if (all.length + triangles.length > MOST_TRIANGLES)
-			throw wrongScene("SCENE_SIZE", `the scene has more than ${MOST_TRIANGLES} triangles`);
+			throw codedError("SCENE_SIZE", `the scene has more than ${MOST_TRIANGLES} triangles`);
 		for (const [n, [a, b, c]] of triangles.entries()) {
 			const material = numbers.get(mesh.material ?? materials[n] ?? "");
 			if (material === undefined)
-				throw wrongScene(
+				throw codedError(
 					"SCENE_FIELD",
 					`meshes[${i}] has no material, and triangle ${n} of its file names none of the scene's`,
 				);
@@ -144,7 +136,7 @@ interface Tree {
 function treeOf(boxes: readonly Box[], columns: number, leaf: (item: number) => readonly number[]): Tree | null {
 	if (boxes.length === 0) return null;
 	const tree = buildTree(boxes);
-	if (tree.length >= MOST_NODES) throw wrongScene("SCENE_SIZE", `the scene needs more than ${MOST_NODES} boxes`);
+	if (tree.length >= MOST_NODES) throw codedError("SCENE_SIZE", `the scene needs more than ${MOST_NODES} boxes`);
 	const nodes = new Int32Array((tree.length + 1) * columns);
 	for (const [i, { box, miss, holds }] of tree.entries()) {
 		const rim = box.map((one, side) => (side < 3 ? one - BOX_RIM : one + BOX_RIM));
@@ -188,14 +180,14 @@ export function placeScene(scene: Scene, files: ReadonlyMap<string, Mesh>, aspec
 			material: names.indexOf(material),
 		}))
 		.filter(({ r }) => r > 0);
-	if (triangles.length + spheres.length === 0) throw wrongScene("SCENE_EMPTY", "nothing in the scene has any size");
+	if (triangles.length + spheres.length === 0) throw codedError("SCENE_EMPTY", "nothing in the scene has any size");
 	const black: Material = { kind: "light", color: [0, 0, 0], roughness: 0, index: 1, emission: [0, 0, 0] };
 	const materials = [...scene.materials.values(), black];
 	const { below, above } = scene.background;
 	const shines = ({ material }: { material: number }) =>
 		materials[material]!.kind === "light" && materials[material]!.emission.some((one) => one > 0);
 	if (![...below, ...above].some((one) => one > 0) && ![...triangles, ...spheres].some(shines))
-		throw wrongScene("SCENE_DARK", "the scene has no light: nothing in it shines, and its background is black");
+		throw codedError("SCENE_DARK", "the scene has no light: nothing in it shines, and its background is black");
 	const flat = treeOf(
 		triangles.map(({ at }) => boxOf(at)),
 		NODE.columns,

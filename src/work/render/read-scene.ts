@@ -1,10 +1,9 @@
 // A scene file, docs/render.md §1: JSON with a camera, materials, spheres, meshes and what lies around them.
 // Reads and refuses; what is left out gets its default. Not here: the files of meshes (read-meshes.ts), the
 // grid (place-scene.ts).
-import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
 import { list, object, oneOf, type Shape, type Typed, text, variants } from "../../protocol/bytes/shape.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { file, partial, real } from "../workloads/job-fields.ts";
 import { MOST_INDEX, MOST_LIGHT, MOST_SPHERES } from "./numbers.ts";
 
@@ -123,17 +122,12 @@ export interface Scene {
 	readonly exposure: number;
 }
 
-type SceneCode = "SCENE_FIELD" | "SCENE_EMPTY" | "SCENE_DARK" | "SCENE_CAMERA" | "SCENE_SIZE" | "MESH_FORMAT";
-export function wrongScene(code: SceneCode, message: string): AssayError {
-	return new AssayError(code, message, { hint: codes[code].hint });
-}
-
 /** Text is held as one piece while it is read. */
 const MOST_TEXT = 2 ** 28;
 
 /** Null: it is no text. */
 export function textOf(bytes: Uint8Array, name: string): string | null {
-	if (bytes.length > MOST_TEXT) throw wrongScene("SCENE_SIZE", `${name} has more than ${MOST_TEXT} bytes of text`);
+	if (bytes.length > MOST_TEXT) throw codedError("SCENE_SIZE", `${name} has more than ${MOST_TEXT} bytes of text`);
 	return bytesToUtf8(bytes);
 }
 
@@ -152,22 +146,22 @@ export const length = ([x, y, z]: Vector): number => Math.sqrt(x * x + y * y + z
 function cameraOf(held: Typed<typeof camera> | undefined): SceneCamera {
 	const { position, target, up = [0, 1, 0], fov = 40, aperture = 0 } = held ?? {};
 	if (position === undefined || target === undefined)
-		throw wrongScene("SCENE_CAMERA", "the camera has no position or no target");
+		throw codedError("SCENE_CAMERA", "the camera has no position or no target");
 	const ahead = subtract(target, position);
 	const distance = length(ahead);
-	if (distance < 1e-9) throw wrongScene("SCENE_CAMERA", "the camera's target is where the camera is");
+	if (distance < 1e-9) throw codedError("SCENE_CAMERA", "the camera's target is where the camera is");
 	if (length(cross(ahead, up)) < 1e-6 * distance * length(up) || length(up) < 1e-9)
-		throw wrongScene("SCENE_CAMERA", "the camera's up is where it looks, or nowhere");
+		throw codedError("SCENE_CAMERA", "the camera's up is where it looks, or nowhere");
 	return { position, target, up, fov, aperture, focus: held?.focus ?? distance };
 }
 
 function meshOf(held: Typed<typeof mesh>, i: number): SceneMesh {
 	const { scale = WHITE, rotate = BLACK, translate = BLACK } = held;
 	if ((held.file === undefined) === (held.polygons === undefined))
-		throw wrongScene("SCENE_FIELD", `meshes[${i}] must have one of file, polygons`);
+		throw codedError("SCENE_FIELD", `meshes[${i}] must have one of file, polygons`);
 	if (held.polygons !== undefined && held.material === undefined)
-		throw wrongScene("SCENE_FIELD", `meshes[${i}].material is missing`);
-	if (scale.includes(0)) throw wrongScene("SCENE_FIELD", `meshes[${i}].scale must not be 0`);
+		throw codedError("SCENE_FIELD", `meshes[${i}].material is missing`);
+	if (scale.includes(0)) throw codedError("SCENE_FIELD", `meshes[${i}].scale must not be 0`);
 	return {
 		file: held.file ?? null,
 		polygons: held.polygons ?? [],
@@ -183,11 +177,11 @@ export function readScene(bytes: Uint8Array): Scene {
 	try {
 		json = JSON.parse(source ?? "");
 	} catch {
-		throw wrongScene("SCENE_FIELD", "the scene is no JSON");
+		throw codedError("SCENE_FIELD", "the scene is no JSON");
 	}
 	const found = scene(json, "");
 	if (found !== null)
-		throw wrongScene("SCENE_FIELD", `${found.where === "" ? "the scene" : found.where} ${found.detail}`);
+		throw codedError("SCENE_FIELD", `${found.where === "" ? "the scene" : found.where} ${found.detail}`);
 	const held = json as Typed<typeof scene>;
 	const materials = new Map(
 		Object.entries(held.materials ?? {}).map(([key, one]) => [
@@ -202,8 +196,8 @@ export function readScene(bytes: Uint8Array): Scene {
 		...meshes.map((one, i) => [`meshes[${i}]`, one] as const),
 	])
 		if (of !== null && !materials.has(of))
-			throw wrongScene("SCENE_FIELD", `${where}.material names none of the materials`);
-	if (spheres.length + meshes.length === 0) throw wrongScene("SCENE_EMPTY", "the scene has no spheres and no meshes");
+			throw codedError("SCENE_FIELD", `${where}.material names none of the materials`);
+	if (spheres.length + meshes.length === 0) throw codedError("SCENE_EMPTY", "the scene has no spheres and no meshes");
 	return {
 		camera: cameraOf(held.camera),
 		background: held.background ?? { below: BLACK, above: BLACK },

@@ -1,30 +1,34 @@
 // The claim of a run as files, docs/jobs.md §3: claim.json beside the list of state hashes S_first …
 // S_{first+T}, which is 32 bytes each. Whoever reads them recomputes every hash; nothing in them is taken on
 // its word. Pure.
-import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, bytesToUtf8, equalBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { hex, int, object, oneOf, pattern, type Typed } from "../../protocol/bytes/shape.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { LIMITS } from "../program/shapes.ts";
 import { claimHash, type JobClaim, segmentTree } from "../trace/commitments.ts";
 
 const decimal = pattern(/^(0|[1-9][0-9]{0,77})$/, "must be a whole number as text");
 const U32 = 0xffff_ffff;
 
-const shape = object({
-	format: oneOf("assay-claim"),
-	version: oneOf(1),
+/** What a claim's hash is of. */
+export const claimFields = {
 	chainId: decimal,
 	escrow: hex(20),
 	job: decimal,
 	part: int(0, U32),
 	program: hex(32),
 	inputs: hex(32),
-	seed: hex(32),
 	first: int(0, LIMITS.segment),
 	segments: int(1, LIMITS.segment + 1),
 	segmentRoot: hex(32),
 	resultRoot: hex(32),
+};
+
+const shape = object({
+	format: oneOf("assay-claim"),
+	version: oneOf(1),
+	...claimFields,
+	seed: hex(32),
 	hash: hex(32),
 	/** The file of S_first … S_{first+segments}. */
 	states: oneOf("states.bin"),
@@ -40,9 +44,6 @@ export interface RunClaim {
 
 /** A run of one's own, which no chain knows. */
 export const NO_JOB = { chainId: 0n, escrow: new Uint8Array(20), job: 0n, part: 0 } as const;
-
-const wrong = (code: "CLAIM_MALFORMED" | "CLAIM_ROOT", message: string): AssayError =>
-	new AssayError(code, message, { hint: codes[code].hint });
 
 export function claimText(claim: JobClaim, seed: Uint8Array): string {
 	const { chainId, escrow, job, part, program, inputs, first, segments, segmentRoot, resultRoot } = claim;
@@ -61,10 +62,10 @@ export function readClaim(file: Uint8Array, states: Uint8Array): RunClaim {
 	try {
 		json = JSON.parse(bytesToUtf8(file) ?? "");
 	} catch {
-		throw wrong("CLAIM_MALFORMED", "the claim is no whole JSON");
+		throw codedError("CLAIM_MALFORMED", "the claim is no whole JSON");
 	}
 	const fault = shape(json, "");
-	if (fault !== null) throw wrong("CLAIM_MALFORMED", `the claim: ${fault.where} ${fault.detail}`);
+	if (fault !== null) throw codedError("CLAIM_MALFORMED", `the claim: ${fault.where} ${fault.detail}`);
 	const said = json as Typed<typeof shape>;
 	const bytes = (text: string) => hexToBytes(text)!;
 	const claim: JobClaim = {
@@ -73,14 +74,17 @@ export function readClaim(file: Uint8Array, states: Uint8Array): RunClaim {
 		...{ segmentRoot: bytes(said.segmentRoot), resultRoot: bytes(said.resultRoot) },
 	};
 	if (claim.chainId >= 2n ** 256n || claim.job >= 2n ** 256n)
-		throw wrong("CLAIM_MALFORMED", "the claim: a number has more than 256 bits");
+		throw codedError("CLAIM_MALFORMED", "the claim: a number has more than 256 bits");
 	const count = said.segments + 1;
 	if (states.length !== 32 * count)
-		throw wrong("CLAIM_MALFORMED", `${said.states} has ${states.length} bytes; ${count} states have ${32 * count}`);
+		throw codedError(
+			"CLAIM_MALFORMED",
+			`${said.states} has ${states.length} bytes; ${count} states have ${32 * count}`,
+		);
 	const all = Array.from({ length: count }, (_, i) => Uint8Array.from(states.subarray(32 * i, 32 * (i + 1))));
 	if (!equalBytes(segmentTree(all).root, claim.segmentRoot))
-		throw wrong("CLAIM_ROOT", `the states of ${said.states} do not lead to the claim's segment root`);
+		throw codedError("CLAIM_ROOT", `the states of ${said.states} do not lead to the claim's segment root`);
 	const hash = claimHash(claim);
-	if (!equalBytes(hash, bytes(said.hash))) throw wrong("CLAIM_ROOT", "the claim's hash is not that of its fields");
+	if (!equalBytes(hash, bytes(said.hash))) throw codedError("CLAIM_ROOT", "the claim's hash is not that of its fields");
 	return { claim, hash, seed: bytes(said.seed), states: all };
 }

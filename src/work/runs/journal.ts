@@ -1,10 +1,10 @@
 // The journal of a run, docs/jobs.md §2: JSON, one thing a line, only ever appended to. Line 1 says what
 // runs; then a line for each segment with S_{j+1} and its metrics, and one for each saved state. Pure: text
 // in, text out. A last line that was torn off is no line.
-import { AssayError } from "../../protocol/assay-error.ts";
+import type { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { hex, int, list, object, oneOf, type Shape, type Typed } from "../../protocol/bytes/shape.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { LIMITS, type Program } from "../program/shapes.ts";
 import { stateHashOf } from "../trace/commitments.ts";
 
@@ -112,7 +112,7 @@ export function foldedState(
 }
 
 function damaged(line: number, why: string): AssayError {
-	return new AssayError("RUN_DAMAGED", `line ${line} of the journal ${why}`, { hint: codes.RUN_DAMAGED.hint });
+	return codedError("RUN_DAMAGED", `line ${line} of the journal ${why}`);
 }
 
 function parsed(text: string): unknown {

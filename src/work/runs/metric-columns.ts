@@ -5,8 +5,9 @@ import type { Program } from "../program/shapes.ts";
 import type { WorkloadMetric } from "../workloads/workload.ts";
 import type { SegmentLine } from "./journal.ts";
 
-interface MetricBytes {
+export interface MetricBytes {
 	readonly step: number;
+	/** Its number in the program. */
 	readonly tensor: number;
 	readonly bytes: Uint8Array;
 }

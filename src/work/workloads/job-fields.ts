@@ -29,8 +29,3 @@ export const seed = pattern(/^0x[0-9a-f]{64}$/, "must be 0x and 64 lower-case he
 export function wrongField(where: string, detail: string, hint: string = codes.JOB_FIELD.hint): AssayError {
 	return new AssayError("JOB_FIELD", `${where === "" ? "the job" : where} ${detail}`, { hint });
 }
-
-/** Data that does not fit the job. */
-export function wrongData(code: "DATA_SHORT" | "DATA_RANGE" | "DATA_FORMAT", message: string): AssayError {
-	return new AssayError(code, message, { hint: codes[code].hint });
-}

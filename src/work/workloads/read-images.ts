@@ -1,9 +1,9 @@
 // Pictures and their classes from the files of a job, docs/training.md §1: a list of PNG files, an array, or
 // records as CIFAR has them. Not here: what a model makes of them.
-import { AssayError } from "../../protocol/assay-error.ts";
+
 import { bytesToUtf8 } from "../../protocol/bytes/bytes.ts";
 import { int, list, oneOf, type Typed } from "../../protocol/bytes/shape.ts";
-import { codes } from "../../protocol/codes.ts";
+import { codedError } from "../../protocol/coded-error.ts";
 import { readNpy } from "../formats/npy.ts";
 import { readPng } from "../formats/read-png.ts";
 import { createTokens } from "../formats/tokens.ts";
@@ -11,7 +11,7 @@ import type { Picture as Pixels } from "../formats/write-png.ts";
 import { type Images, pixelOf } from "../models/cnn/images.ts";
 import { type Picture, placesOf, sizeOf } from "../models/cnn/layers.ts";
 import { I16, SCALE } from "../models/numbers.ts";
-import { file, partial, real, wrongData, wrongField } from "./job-fields.ts";
+import { file, partial, real, wrongField } from "./job-fields.ts";
 import type { Files } from "./workload.ts";
 
 /** Fields of a job's `data` that name pictures. */
@@ -47,7 +47,7 @@ function labelsOf(values: ArrayLike<number | bigint>, classes: number, name: str
 	for (let i = 0; i < labels.length; i++) {
 		const value = Number(values[i]!);
 		if (!Number.isInteger(value) || value < 0 || value >= classes)
-			throw wrongData("DATA_RANGE", `label ${i} of ${name} is ${values[i]}; the model has ${classes} classes`);
+			throw codedError("DATA_RANGE", `label ${i} of ${name} is ${values[i]}; the model has ${classes} classes`);
 		labels[i] = value;
 	}
 	return labels;
@@ -59,12 +59,9 @@ function labelsOf(values: ArrayLike<number | bigint>, classes: number, name: str
  */
 function asInput({ width, height, channels, pixels }: Pixels, input: Picture, into: Int8Array, name: string): void {
 	if (width !== input.width || height !== input.height)
-		throw new AssayError(
+		throw codedError(
 			"IMAGE_SIZE",
 			`${name} has ${width} x ${height} pixels; the model takes ${input.width} x ${input.height}`,
-			{
-				hint: codes.IMAGE_SIZE.hint,
-			},
 		);
 	const places = width * height;
 	for (let i = 0; i < places; i++)
@@ -80,22 +77,22 @@ async function fromList(name: string, input: Picture, classes: number, files: Fi
 	try {
 		json = JSON.parse(bytesToUtf8(await files(name)) ?? "");
 	} catch (cause) {
-		throw new AssayError("DATA_FORMAT", `${name}: is no JSON`, { hint: codes.DATA_FORMAT.hint, cause });
+		throw codedError("DATA_FORMAT", `${name}: is no JSON`, { cause });
 	}
 	const found = entries(json, "");
-	if (found !== null) throw wrongData("DATA_FORMAT", `${name}: ${found.where} ${found.detail}`);
+	if (found !== null) throw codedError("DATA_FORMAT", `${name}: ${found.where} ${found.detail}`);
 	const all = json as readonly { readonly file?: string; readonly label?: number }[];
 	if (input.channels !== 1 && input.channels !== 3)
-		throw wrongData("DATA_FORMAT", `${name}: pictures have 1 or 3 channels, the model takes ${input.channels}`);
+		throw codedError("DATA_FORMAT", `${name}: pictures have 1 or 3 channels, the model takes ${input.channels}`);
 	const size = sizeOf(input);
 	if (all.length * size > MOST_BYTES)
-		throw wrongData("DATA_FORMAT", `${name}: is more than ${MOST_BYTES} bytes of pixels`);
+		throw codedError("DATA_FORMAT", `${name}: is more than ${MOST_BYTES} bytes of pixels`);
 	const isLabelled = all.some(({ label }) => label !== undefined);
 	const pixels = new Int8Array(all.length * size);
 	const folder = name.slice(0, name.lastIndexOf("/") + 1);
 	for (const [i, { file: own, label }] of all.entries()) {
 		if (own === undefined || (label === undefined) === isLabelled)
-			throw wrongData("DATA_FORMAT", `${name}: [${i}] must have a file, and a label where others have one`);
+			throw codedError("DATA_FORMAT", `${name}: [${i}] must have a file, and a label where others have one`);
 		const path = `${folder}${own}`;
 		asInput(await readPng(await files(path), path), input, pixels.subarray(i * size, (i + 1) * size), path);
 	}
@@ -120,13 +117,17 @@ function pixelsOfArray(bytes: Uint8Array, name: string, input: Picture): Images[
 	const isRows = dims.length === 2 && height * width === 1;
 	const own = isRows ? [dims[1], 1, 1] : dims.length === 3 && channels === 1 ? [1, ...dims.slice(1)] : dims.slice(1);
 	if (own.length !== 3 || own.some((dim, i) => dim !== wanted[i]))
-		throw wrongData("DATA_FORMAT", `${name} has dims [${dims.join(",")}]; the model takes pictures of ${sides(input)}`);
+		throw codedError(
+			"DATA_FORMAT",
+			`${name} has dims [${dims.join(",")}]; the model takes pictures of ${sides(input)}`,
+		);
 	if (type === "u8") return Int8Array.from(values as Uint8Array, pixelOf);
-	if (type !== "f32" && type !== "f64") throw wrongData("DATA_FORMAT", `${name}: pixels are u1, f4 or f8`);
+	if (type !== "f32" && type !== "f64") throw codedError("DATA_FORMAT", `${name}: pixels are u1, f4 or f8`);
 	const pixels = new Int16Array(values.length);
 	for (let i = 0; i < pixels.length; i++) {
 		const value = Math.round(Number(values[i]!) * 2 ** SCALE.activation);
-		if (Math.abs(value) > I16) throw wrongData("DATA_RANGE", `element ${i} of ${name} is ${values[i]}, outside ±15.99`);
+		if (Math.abs(value) > I16)
+			throw codedError("DATA_RANGE", `element ${i} of ${name} is ${values[i]}, outside ±15.99`);
 		pixels[i] = value;
 	}
 	return pixels;
@@ -136,9 +137,7 @@ function fromRecords(bytes: Uint8Array, name: string, labelBytes: number, input:
 	const size = sizeOf(input);
 	const record = labelBytes + size;
 	if (bytes.length % record !== 0)
-		throw new AssayError("DATA_CUT", `${name} has ${bytes.length} bytes, not a multiple of ${labelBytes} + ${size}`, {
-			hint: codes.DATA_CUT.hint,
-		});
+		throw codedError("DATA_CUT", `${name} has ${bytes.length} bytes, not a multiple of ${labelBytes} + ${size}`);
 	const count = bytes.length / record;
 	const pixels = new Int8Array(count * size);
 	// Of two label bytes the second is the finer one.
@@ -158,9 +157,9 @@ export async function readImages(
 	const name = data.images ?? data.records!;
 	const made = await imagesOf(data, name, input, classes, files);
 	const count = made.pixels.length / sizeOf(input);
-	if (count === 0) throw wrongData("DATA_SHORT", `${name} has no pictures`);
+	if (count === 0) throw codedError("DATA_SHORT", `${name} has no pictures`);
 	if (made.labels !== null && made.labels.length !== count)
-		throw wrongData("DATA_FORMAT", `${data.labels} has ${made.labels.length} labels for ${count} pictures`);
+		throw codedError("DATA_FORMAT", `${data.labels} has ${made.labels.length} labels for ${count} pictures`);
 	return data.normalise === undefined
 		? made
 		: { ...made, pixels: normalised(made.pixels, data.normalise, input, name) };
@@ -193,6 +192,6 @@ async function imagesOf(
 	const pixels = pixelsOfArray(await files(name), name, input);
 	if (labels === undefined) return { pixels, labels: null };
 	const { dims, values } = readNpy(await files(labels), labels);
-	if (dims.length !== 1) throw wrongData("DATA_FORMAT", `${labels} has dims [${dims.join(",")}]; labels are one row`);
+	if (dims.length !== 1) throw codedError("DATA_FORMAT", `${labels} has dims [${dims.join(",")}]; labels are one row`);
 	return { pixels, labels: labelsOf(values, classes, labels) };
 }

@@ -107,18 +107,16 @@ function ModelLook({ folder, files }: { folder: string; files: JobFiles }) {
 					<summary>{formatCount(tensors.length)} tensors</summary>
 					<div class="tall">
 						<Table label="Tensors of the model" head={["Name", "Type", "Shape", ""]}>
-							<tbody>
-								{tensors.slice(0, MOST_LISTED).map(({ name, type, dims }) => (
-									<tr key={name}>
-										<td>
-											<code>{name}</code>
-										</td>
-										<td>{type}</td>
-										<td>{dims.join(" × ")}</td>
-										<td class="dim">{unused.includes(name) ? "not used" : ""}</td>
-									</tr>
-								))}
-							</tbody>
+							{tensors.slice(0, MOST_LISTED).map(({ name, type, dims }) => (
+								<tr key={name}>
+									<td>
+										<code>{name}</code>
+									</td>
+									<td>{type}</td>
+									<td>{dims.join(" × ")}</td>
+									<td class="dim">{unused.includes(name) ? "not used" : ""}</td>
+								</tr>
+							))}
 						</Table>
 					</div>
 				</details>

@@ -20,7 +20,7 @@ type HandInState = "edit" | "uploading" | "paused" | "asking" | "quoted" | "allo
 /** "no": this browser has no room to keep the files, so a reload begins anew. */
 type Kept = "not yet" | "yes" | "no";
 
-export interface HandIn {
+interface Shown {
 	readonly state: HandInState;
 	readonly sentBytes: number;
 	readonly quote: JobQuote | null;
@@ -28,6 +28,9 @@ export interface HandIn {
 	readonly kept: Kept;
 	/** The account that pays is kept by this page: no wallet asks for anything. */
 	readonly isTrial: boolean;
+}
+
+export interface HandIn extends Shown {
 	readonly start: () => void;
 	readonly pause: () => void;
 	readonly accept: () => void;
@@ -47,14 +50,6 @@ export interface Wish {
 
 type Spec = Parameters<Customer["client"]["quoteJob"]>[0]["body"]["spec"];
 
-interface Shown {
-	readonly state: HandInState;
-	readonly sentBytes: number;
-	readonly quote: JobQuote | null;
-	readonly trouble: Trouble | null;
-	readonly kept: Kept;
-	readonly isTrial: boolean;
-}
 const BEGIN: Shown = { state: "edit", sentBytes: 0, quote: null, trouble: null, kept: "not yet", isTrial: false };
 
 const keptOf = ({ draft, built, method }: Wish, id: string, upload: KeptJob["upload"]): KeptJob => ({

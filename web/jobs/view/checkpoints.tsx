@@ -6,7 +6,7 @@ import type { Job } from "../../../src/api/types.ts";
 import { partRange } from "../../../src/market/jobs/job-rules.ts";
 import { bytesToHex } from "../../../src/protocol/bytes/bytes.ts";
 import { formatCount } from "../../parts/format.ts";
-import { Id, Panel, Shown, Table } from "../../parts/small.tsx";
+import { Id, IdCell, Panel, Shown, Table } from "../../parts/small.tsx";
 import type { Customer } from "../../rent/rental-key.ts";
 import { api, useLoaded } from "../../shell/api.ts";
 import { statesRead } from "../../why/claim-states.ts";
@@ -84,27 +84,23 @@ function StateTable(p: { job: Job; part: Part; kept: readonly number[]; states: 
 				label={`Checkpoints of part ${p.part.part + 1}`}
 				head={[["After segment", "num"], "State", "Who holds it"]}
 			>
-				<tbody>
-					{shown.map((after) => (
-						<tr key={after}>
-							<td class="num">{formatCount(first + after - 1)}</td>
-							<td>
-								<Id id={bytesToHex(p.states[after]!)} />
-							</td>
-							<td>
-								{after === count ? (
-									"stored with the claim: it can be downloaded"
-								) : p.part.provider === null ? (
-									"–"
-								) : (
-									<>
-										its provider, <Id id={p.part.provider} href={`/providers/${p.part.provider}`} />
-									</>
-								)}
-							</td>
-						</tr>
-					))}
-				</tbody>
+				{shown.map((after) => (
+					<tr key={after}>
+						<td class="num">{formatCount(first + after - 1)}</td>
+						<IdCell id={bytesToHex(p.states[after]!)} />
+						<td>
+							{after === count ? (
+								"stored with the claim: it can be downloaded"
+							) : p.part.provider === null ? (
+								"–"
+							) : (
+								<>
+									its provider, <Id id={p.part.provider} href={`/providers/${p.part.provider}`} />
+								</>
+							)}
+						</td>
+					</tr>
+				))}
 			</Table>
 			{shown.length === p.kept.length ? null : <p class="dim">The last {formatCount(shown.length)} are shown.</p>}
 			<p class="dim small-text">

@@ -10,7 +10,7 @@ import { Badge, exactTime, Failed, Id, PageTitle, Panel, Pending, Tile, Time } f
 import type { Customer } from "../../rent/rental-key.ts";
 import { api, type Trouble, troubleOf, useLoaded, useNow, useReloadOn } from "../../shell/api.ts";
 import { WhyPanel } from "../../why/why-panel.tsx";
-import { type LiveJob, stepsPerS } from "../job-events.ts";
+import { isMove, type LiveJob, stepsPerS } from "../job-events.ts";
 import { DrawsPanel, PartsPanel } from "../job-parts.tsx";
 import { ProofsPanel } from "../proofs-panel.tsx";
 import { modelOf, RoundingReport } from "../rounding-report.tsx";
@@ -23,9 +23,6 @@ import { type Story, storyOf } from "./story.ts";
 import { Timeline } from "./timeline.tsx";
 import { useLiveJob } from "./use-live-job.ts";
 
-const isJob = ({ kind }: { readonly kind: string }) => kind.startsWith("job.");
-const isBeat = ({ kind }: { readonly kind: string }) => /^job\.(metrics|preview|progress)$/.test(kind);
-
 export function JobPage({ id, customer }: { id: string; customer: Customer | null }) {
 	const draws = useLoaded(`draws ${id}`, (signal) => api.getJobDraws({ params: { id } }, { signal }));
 	const own = useLoaded(`job ${id}`, async (signal) =>
@@ -37,7 +34,7 @@ export function JobPage({ id, customer }: { id: string; customer: Customer | nul
 		own.reload();
 	};
 	const live = useLiveJob(id, customer, reload);
-	useReloadOn((event) => isJob(event) && !isBeat(event) && event.subject === id, reload, 500);
+	useReloadOn((event) => isMove(event) && event.subject === id, reload, 500);
 	// Many events a second change nothing in these: what is the same is not looked at again.
 	const drawn = draws.value;
 	const drawsPanel = useMemo(() => drawn && <DrawsPanel draws={drawn} />, [drawn]);

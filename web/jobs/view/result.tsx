@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Job } from "../../../src/api/types.ts";
 import { formatBytes } from "../../../src/protocol/format-number.ts";
-import { CopyButton, Fact, Failed, Id, Panel, Table } from "../../parts/small.tsx";
+import { CopyButton, Failed, IdFact, Panel, Table } from "../../parts/small.tsx";
 import type { Customer } from "../../rent/rental-key.ts";
 import { type Trouble, troubleOf } from "../../shell/api.ts";
 import type { JobWork } from "../work/job-work.ts";
@@ -94,29 +94,23 @@ function Checked({ result }: { result: CheckedResult }) {
 			</p>
 			<ShownFiles files={result.files} />
 			<dl class="facts">
-				<Fact name="Claim">
-					<Id id={result.claim} />
-				</Fact>
-				<Fact name="Last state, the same on every machine">
-					<Id id={result.state} />
-				</Fact>
+				<IdFact name="Claim" id={result.claim} />
+				<IdFact name="Last state, the same on every machine" id={result.state} />
 			</dl>
 			<details open={result.files.length < 12}>
 				<summary>{result.files.length} files</summary>
 				<Table label="Files of the result" head={["File", ["Size", "num"], ""]}>
-					<tbody>
-						{result.files.map((file) => (
-							<tr key={file.name}>
-								<td>
-									<code>{file.name}</code>
-								</td>
-								<td class="num">{formatBytes(file.bytes.length)}</td>
-								<td class="num">
-									<Save file={file} />
-								</td>
-							</tr>
-						))}
-					</tbody>
+					{result.files.map((file) => (
+						<tr key={file.name}>
+							<td>
+								<code>{file.name}</code>
+							</td>
+							<td class="num">{formatBytes(file.bytes.length)}</td>
+							<td class="num">
+								<Save file={file} />
+							</td>
+						</tr>
+					))}
 				</Table>
 			</details>
 		</div>

@@ -4,16 +4,11 @@
 import type { JobMethod } from "../../../src/protocol/network/job.ts";
 import type { JobOffer } from "../../../src/protocol/network/job-offer.ts";
 import type { JobSpec } from "../../../src/protocol/network/job-spec.ts";
-import type { JobFiles } from "./job-worker.ts";
+import type { Draft } from "../new/use-built.ts";
 
-export interface KeptJob {
+export interface KeptJob extends Draft {
 	/** The job's number, or "draft". */
 	readonly id: string;
-	readonly card: string;
-	readonly title: string;
-	/** The job file. */
-	readonly text: string;
-	readonly files: JobFiles;
 	readonly method: JobMethod;
 	readonly savedAtMs: number;
 	/** Of a draft: an upload was begun, and was it stopped by hand. */

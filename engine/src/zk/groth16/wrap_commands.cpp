@@ -10,23 +10,7 @@ namespace assay {
 namespace {
 
 // Each holds a key.
-constexpr int kMaxWrapSessions = 2;
-std::atomic<int> wrap_sessions{0};
-
-struct CountedWrapper final : GivenSession {
-  CountedWrapper() {
-    if (++wrap_sessions > kMaxWrapSessions) {
-      --wrap_sessions;
-      throw EngineError(ErrorCode::busy, std::to_string(kMaxWrapSessions) + " keys at a time are the most");
-    }
-  }
-  ~CountedWrapper() override {
-    session.reset();
-    --wrap_sessions;
-  }
-  void give(uint32_t number, uint64_t offset, std::span<const uint8_t> bytes) override { session->give(number, offset, bytes); }
-  std::optional<zk::WrapSession> session;
-};
+using CountedWrapper = CountedSession<zk::WrapSession, 2>;
 
 template <typename Act>
 void submit_wrapper(Server& server, uint32_t id, uint32_t session, Act act) {
@@ -43,18 +27,11 @@ void submit_wrapper(Server& server, uint32_t id, uint32_t session, Act act) {
 }  // namespace
 
 void wrapper_command(Server& server, uint32_t id, const WrapperRequest& asked, bool is_allowed) {
-  if (!is_allowed) throw EngineError(ErrorCode::unsupported, "this engine proves nothing: it was started without --work");
-  const auto run = [&server, asked](Device* device, uint32_t, Request& request) -> std::optional<Final> {
-    if (request.stop) return done(0, true);
-    zk::ProofKernels* kernels = device->proof_kernels();
-    if (kernels == nullptr) throw EngineError(ErrorCode::unsupported, "this device proves nothing");
-    auto content = std::make_unique<CountedWrapper>();
+  submit_making<CountedWrapper>(server, id, asked, is_allowed, [asked](std::optional<zk::WrapSession>& session, zk::ProofKernels& kernels) {
     const zk::WrapShape shape{asked.form, asked.inputs, asked.wires, asked.log2, asked.circuit_bytes};
-    content->session.emplace(*kernels, shape);
-    server.session_stands(*request.session, std::move(content));
-    return final_of(PlanReply{shape.host_bytes(), 0, 0, 0});
-  };
-  server.submit(std::make_shared<Request>(id, run, SessionUse::makes), asked.session, asked.device);
+    session.emplace(kernels, shape);
+    return shape.host_bytes();
+  });
 }
 
 void wrap_command(Server& server, uint32_t id, const WrapRequest& asked) {

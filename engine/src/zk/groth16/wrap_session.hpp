@@ -25,6 +25,8 @@ struct WrapShape {
 
 class WrapSession {
  public:
+  static constexpr char kPlural[] = "keys";
+
   // Throws EngineError bad_request or no_memory.
   WrapSession(ProofKernels& kernels, const WrapShape& shape);
 

@@ -2,37 +2,23 @@
 // commitments, and the proof of one of its segments. Both sides make these of their own run. Not here:
 // sending them (src/chain/contracts/segment-proofs.ts).
 import type { ZkOrder } from "../../../chain/contracts/zk-jobs.ts";
-import type { OpenProveSession } from "../../../engine/client/open-prove-session.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { type Hex, toHex } from "../../../protocol/chain/hex.ts";
-import type { ProverPowers } from "../../../verify/zk/srs.ts";
 import type { SegmentStatement } from "../../../verify/zk/statement.ts";
 import { type Elements, elementsToBytes } from "../../../work/operators/tensor-type.ts";
-import type { ZkPlan } from "../../../work/plan/compile-plan.ts";
 import { enteringOf } from "../../../work/plan/entering.ts";
-import type { Program } from "../../../work/program/shapes.ts";
 import { pointsHash } from "../chain-forms.ts";
-import { proveStated, type StatedSegment } from "../prove-segment.ts";
+import { type ProveWith, proveStated, type SegmentToProve, type StatedSegment } from "../prove-segment.ts";
 
-export interface RunInDispute {
-	readonly program: Program;
-	readonly plan: ZkPlan;
-	readonly seed: Uint8Array;
+export interface RunInDispute extends Pick<SegmentToProve, "program" | "plan" | "seed" | "features" | "labels"> {
 	readonly order: ZkOrder;
 	/** Of the job, segment 0 counted. */
 	readonly segments: number;
-	readonly features: Elements;
-	readonly labels: Elements;
 	/** Every state tensor before a segment, in the program's order; before `segments`: at the end. */
 	weightsBefore(segment: number): Promise<readonly Elements[]>;
 }
 
-export interface DisputeEngine {
-	readonly open: OpenProveSession;
-	readonly device: number;
-	readonly powers: ProverPowers;
-	readonly signal?: AbortSignal;
-}
+export type DisputeEngine = Pick<ProveWith, "open" | "device" | "powers" | "signal">;
 
 const NOTHING = "00".repeat(32);
 const WITHOUT = { chainId: 0n, job: 0n, states: [NOTHING, NOTHING] } as const;

@@ -1,23 +1,18 @@
 // Proves segments that follow each other as one run, docs/zk.md §13, on an engine: a part for each, then
 // their fold. What hides is drawn here: nonces, a mask, and blinders of what no statement names. Commitments
 // that statements name have none, so that whoever holds the bytes finds them again.
-import { GIVEN, type OpenProveSession } from "../../../engine/client/open-prove-session.ts";
+import { GIVEN } from "../../../engine/client/open-prove-session.ts";
 import { concatBytes } from "../../../protocol/bytes/bytes.ts";
-import type { ProverPowers } from "../../../verify/zk/srs.ts";
 import { type SegmentStatement, statementHash } from "../../../verify/zk/statement.ts";
 import { encodePlan } from "../../../work/plan/encode-plan.ts";
+import type { ProveWith } from "../prove-segment.ts";
 import { type StatedSegment, statementOf } from "../prove-segment.ts";
 import { drawnScalar } from "./wrap-run.ts";
 
-export interface RunBy {
-	readonly open: OpenProveSession;
-	readonly device: number;
-	readonly powers: ProverPowers;
+export interface RunBy extends Pick<ProveWith, "open" | "device" | "powers" | "mayProve"> {
 	readonly randomBytes: (count: number) => Uint8Array;
 	readonly signal?: AbortSignal | undefined;
 	readonly onProgress?: ((segment: number, done: number, total: number) => void) | undefined;
-	/** Asked when the commitments of a segment are there: false ends it. */
-	readonly mayProve?: (statement: SegmentStatement) => Promise<boolean>;
 }
 
 /** Groups of a plan whose commitments a statement names: features, labels, weights before and after. */

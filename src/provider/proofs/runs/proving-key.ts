@@ -3,9 +3,8 @@
 // comes list by list: a key of many segments has gigabytes.
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { KEY_FORM, type OpenWrap } from "../../../engine/client/open-wrap-session.ts";
-import { AssayError } from "../../../protocol/assay-error.ts";
 import { concatBytes } from "../../../protocol/bytes/bytes.ts";
-import { codes } from "../../../protocol/codes.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
 import { G2_ONE } from "../../../protocol/maths/bn254.ts";
 import { g1Bytes, g2Bytes } from "../../../verify/zk/key/key-bytes.ts";
 import { keyChainOf } from "../../../verify/zk/key/key-file.ts";
@@ -23,8 +22,7 @@ export interface ProvingKeyFile {
 export const DEV_KEY: ProvingKeyFile = { form: KEY_FORM.known, sizes: null, lists: () => [] };
 
 const MOST_TEXT_BYTES = 2 ** 28;
-const refused = (detail: string, cause?: unknown) =>
-	new AssayError("KEY_FILE", detail, { hint: codes.KEY_FILE.hint, cause });
+const refused = (detail: string, cause?: unknown) => codedError("KEY_FILE", detail, { cause });
 
 /** Opens it for each reading: nothing is held between. */
 function readFrom<Result>(path: string, use: (read: ReadAt, size: number) => Result): Result {

@@ -1,9 +1,8 @@
 // Wraps run proofs, docs/zk.md §13: what the circuit is told is made here, wires and proof by the engine.
 // Nothing is handed out that the verifier does not accept.
 import type { OpenWrapSession } from "../../../engine/client/open-wrap-session.ts";
-import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, concatBytes } from "../../../protocol/bytes/bytes.ts";
-import { codes } from "../../../protocol/codes.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
 import { bigOf, bytesOf, R } from "../../../protocol/maths/bn254.ts";
 import { flatCircuit } from "../../../verify/zk/run/flat-circuit.ts";
 import type { WrappedRun } from "../../../verify/zk/run/run-file.ts";
@@ -48,10 +47,7 @@ export async function openWrapper(
 	const isOther = (["inputs", "wires", "log2"] as const).some(
 		(name) => sizes !== null && sizes[name] !== circuit[name],
 	);
-	if (isOther)
-		throw new AssayError("KEY_FILE", `the key is of another circuit than ${segments} segments of this program`, {
-			hint: codes.KEY_FILE.hint,
-		});
+	if (isOther) throw codedError("KEY_FILE", `the key is of another circuit than ${segments} segments of this program`);
 	const { bytes, inputs, wires, log2 } = circuit;
 	const session = await by.openWrap({ device: by.device, form, circuit: bytes, inputs, wires, log2 });
 	const close = () => session.release().catch(() => {});
@@ -73,9 +69,7 @@ export async function openWrapper(
 		const read = readRun(plan, statements, proof);
 		const claim = "code" in read ? null : claimOf(plan, read);
 		if ("code" in read || claim === null)
-			throw new AssayError("REPLY_WRONG", "the run that is to be wrapped is not proven", {
-				hint: codes.REPLY_WRONG.hint,
-			});
+			throw codedError("REPLY_WRONG", "the run that is to be wrapped is not proven");
 		const claimed = wrappedClaim(read, claim);
 		const told = [...wrapInputs(statements, read.told, claim, claimed), ...toldList(read.told), ...read.scalars];
 		const numbers = concatBytes(...told.map(bytesOf));
@@ -84,9 +78,7 @@ export async function openWrapper(
 		const wrapped = { statements, proof: concatBytes(claimed, made, read.opening), key: this.key };
 		const verdict = verifyWrapped(plan, statements, wrapped.proof, { key: this.key, isDevAllowed: true });
 		if (verdict.status !== "valid")
-			throw new AssayError(verdict.code, `the engine's own proof is refused: ${verdict.detail}`, {
-				hint: codes[verdict.code].hint,
-			});
+			throw codedError(verdict.code, `the engine's own proof is refused: ${verdict.detail}`);
 		return wrapped;
 	}
 }

@@ -1,7 +1,6 @@
 // Keys as snarkjs keeps them (`.zkey` of Groth16, version 1): where its lists lie in a file, so that they go
 // to an engine as they are. Not here: whose key it is; points are checked by the engine.
-import { AssayError } from "../../../protocol/assay-error.ts";
-import { codes } from "../../../protocol/codes.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
 import { bigOf, R } from "../../../protocol/maths/bn254.ts";
 
 /** Part of a file. Throws where it is not there. */
@@ -21,7 +20,7 @@ const P = 2188824287183927522224640574525727508869631115729782366268903789464522
 const [GROTH16, MOST_SECTIONS, MOST_WIRES] = [1, 64, 2 ** 26];
 const HEADER_BYTES = 2 * (4 + 32) + 12 + 3 * 64 + 3 * 128;
 
-const refused = (detail: string) => new AssayError("KEY_FILE", `no such key: ${detail}`, { hint: codes.KEY_FILE.hint });
+const refused = (detail: string) => codedError("KEY_FILE", `no such key: ${detail}`);
 
 /** Throws KEY_FILE. */
 export function zkeyLists(read: ReadAt): ZkeyLists {

@@ -10,6 +10,7 @@ import { sendCall } from "../../../chain/sending/send-call.ts";
 import { createKeyedMutex } from "../../../platform/keyed-mutex.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
 import { type ChainHome, treasurerOf } from "../../settlement/home.ts";
 
 /** Gas for thousands of transactions. */
@@ -30,9 +31,7 @@ export function trialAccountHandlers(home: ChainHome | null) {
 	function must(address: string): ChainHome {
 		if (home === null) throw new AssayError("CHAIN_NONE", "this validator has no chain");
 		if (mayHaveTrialAccount(home, address)) return home;
-		throw new AssayError("TRIAL_ONLY", "accounts are given only on a trial network, to browsers on its own machine", {
-			hint: "Use a wallet on this validator's chain, or the command line.",
-		});
+		throw codedError("TRIAL_ONLY", "accounts are given only on a trial network, to browsers on its own machine");
 	}
 	return {
 		/** Fills the account up, and says what a transaction of it needs. */

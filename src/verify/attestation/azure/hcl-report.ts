@@ -4,7 +4,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { readU32 } from "../../../protocol/bytes/bytes.ts";
 import { base64ToBytes } from "../bytes.ts";
 import { JsonFields, parseJson } from "../json.ts";
-import { cannotTell, refuse } from "../verdict.ts";
+import { cannotTell, wrong } from "../verdict.ts";
 import type { PublicKey } from "../x509/signature.ts";
 
 export interface HclReport {
@@ -22,7 +22,6 @@ const HEADER = 32;
 const RUNTIME = HEADER + 1184;
 const JSON_AT = RUNTIME + 20;
 const MOST_BYTES = 64 * 1024;
-const wrong = (where: string, detail: string): never => refuse("ATTEST_FORM", where, detail);
 
 export function readHclReport(bytes: Uint8Array): HclReport {
 	const where = "hcl_report";

@@ -8,7 +8,7 @@ import { checkGuestAllowed } from "../guest.ts";
 import { checkSignedQuote, judgeGuestAndTcb } from "../intel/verify-quote.ts";
 import { JsonFields, parseJson } from "../json.ts";
 import type { AmdProduct, AttestationSettings } from "../settings.ts";
-import { type AttestationVerdict, type Hearing, hear, refuse } from "../verdict.ts";
+import { type AttestationVerdict, type Hearing, hear, refuse, wrong } from "../verdict.ts";
 import { type HclReport, readHclReport } from "./hcl-report.ts";
 import { arePcrsQuoted, readTpmQuote } from "./tpm-quote.ts";
 
@@ -26,8 +26,6 @@ export interface AzureQuestion {
 	/** Intel's for TDX; null: not at hand. */
 	readonly collateral: Uint8Array | null;
 }
-
-const wrong = (where: string, detail: string): never => refuse("ATTEST_FORM", where, detail);
 
 /** The evidence by itself, or wrapped as `evidence`. */
 function fieldsOf(bytes: Uint8Array): JsonFields {

@@ -14,6 +14,7 @@ import type {
 	SvnLevel,
 } from "../../../protocol/chain/attested-parts.ts";
 import { type Hex, toHex } from "../../../protocol/chain/hex.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
 import { keccak } from "../../../protocol/hash/keccak-tree.ts";
 import { anyHexToBytes, isoToMs, pemToDers } from "../bytes.ts";
 import { JsonFields, parseJson, parseJsonText } from "../json.ts";
@@ -40,10 +41,7 @@ function cut<T>(read: () => T): T {
 		return "none";
 	});
 	if (verdict.code === null) return found.value as T;
-	throw new AssayError("ATTESTATION_UNFIT", `${verdict.code}: ${verdict.where}: ${verdict.detail}`, {
-		hint: "`assay attest verify` says what is wrong with it.",
-		cause: verdict,
-	});
+	throw codedError("ATTESTATION_UNFIT", `${verdict.code}: ${verdict.where}: ${verdict.detail}`, { cause: verdict });
 }
 
 const pointOf = (key: PublicKey): CurvePoint => {

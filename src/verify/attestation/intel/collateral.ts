@@ -6,7 +6,7 @@ import { utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { anyHexToBytes, isoToMs, pemToDers } from "../bytes.ts";
 import { JsonFields, parseJson, parseJsonText } from "../json.ts";
 import type { AttestationSettings } from "../settings.ts";
-import { cannotTell, type Hearing, refuse, refusingAs } from "../verdict.ts";
+import { cannotTell, type Hearing, refusingAs, wrongCollateral as wrong } from "../verdict.ts";
 import { type Certificate, readCertificate, readName } from "../x509/certificate.ts";
 import { checkLinks, outsideValidity } from "../x509/chain.ts";
 import { checkCrl, readCrl } from "../x509/crl.ts";
@@ -17,8 +17,6 @@ export interface IntelCollateral {
 	/** Whether both and their certificates hold at the moment. */
 	readonly isCurrent: boolean;
 }
-
-const wrong = (where: string, detail: string): never => refuse("COLLATERAL_WRONG", where, detail);
 
 /** Checks all of it against the quote's own chain, whose links are known to be good. */
 export function readIntelCollateral(

@@ -1,7 +1,7 @@
 // What a report's opaque fields and the certificates beside it say: chip, versions, firmware id, fabric.
 import { bytesToHex, bytesToUtf8, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../../protocol/hash/tagged-hash.ts";
-import { cannotTell, refuse } from "../verdict.ts";
+import { cannotTell, refuse, wrong } from "../verdict.ts";
 import { type Certificate, readName } from "../x509/certificate.ts";
 import { type Der, DerReader, derOf, inside, itemsOf, oidOf, TAG } from "../x509/der.ts";
 import type { SpdmReport } from "./spdm-report.ts";
@@ -10,8 +10,6 @@ export type DeviceKind = "gpu" | "switch";
 
 /** Only GPUs name a driver. */
 export const kindOfDevice = ({ opaque }: SpdmReport): DeviceKind => (opaque.has(3) ? "gpu" : "switch");
-
-const wrong = (where: string, detail: string): never => refuse("ATTEST_FORM", where, detail);
 
 /** Printable ASCII up to the zeros that fill the field. */
 function textField(report: SpdmReport, type: number, where: string): string | null {

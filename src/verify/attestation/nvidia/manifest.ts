@@ -5,7 +5,7 @@ import { sha384 } from "@noble/hashes/sha2.js";
 import { bytesToUtf8, equalBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
 import { base64ToBytes } from "../bytes.ts";
 import { type AttestationSettings, readOnce, tellSimulated, VENDOR_ROOTS } from "../settings.ts";
-import { cannotTell, type Hearing, refuse, refusingAs } from "../verdict.ts";
+import { cannotTell, type Hearing, refusingAs, wrongManifest as wrong } from "../verdict.ts";
 import { type Certificate, readCertificate } from "../x509/certificate.ts";
 import { checkLinks, outsideValidity } from "../x509/chain.ts";
 import { canonicalXml } from "./c14n.ts";
@@ -39,8 +39,6 @@ const MOST_INDEX = 254;
 export const OPAQUE_INDEX = 4096;
 const MAX_OPAQUE_INDEX = OPAQUE_INDEX + 0xffff;
 const MOST_ALTERNATIVES = 64;
-
-const wrong = (where: string, detail: string): never => refuse("RIM_WRONG", where, detail);
 
 /**
  * Reads a manifest and checks its signature and chain. Whether it holds at the moment is told, not judged.

@@ -3,12 +3,10 @@
 // is asked, it is `evidence_list`, and `arch` stands beside it.
 import { base64ToBytes } from "../bytes.ts";
 import { parseJson } from "../json.ts";
-import { refuse } from "../verdict.ts";
+import { wrong } from "../verdict.ts";
 import type { DeviceEvidence } from "./verify-device.ts";
 
 const MOST_DEVICES = 32;
-
-const wrong = (where: string, detail: string): never => refuse("ATTEST_FORM", where, detail);
 
 export function readSdkJson(bytes: Uint8Array, where: string): DeviceEvidence[] {
 	const file = parseJson(bytes, "ATTEST_FORM", where);

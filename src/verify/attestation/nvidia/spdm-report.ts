@@ -3,7 +3,7 @@
 // `openFrame` reads the contents. Their opaque data has two layouts. Form only; what it means is in
 // device-facts.ts, whether it is signed in verify-device.ts.
 import { bytesToUtf8, readU16 } from "../../../protocol/bytes/bytes.ts";
-import { cannotTell, refuse } from "../verdict.ts";
+import { cannotTell, wrong } from "../verdict.ts";
 
 export interface SpdmFrame {
 	readonly nonce: Uint8Array;
@@ -32,8 +32,6 @@ export interface SpdmReport {
 const REQUEST = 37;
 const SIGNATURE = 96;
 const MOST_BYTES = 64 * 1024;
-
-const wrong = (where: string, detail: string): never => refuse("ATTEST_FORM", where, detail);
 
 export const readSpdmReport = (bytes: Uint8Array, where: string): SpdmReport =>
 	openFrame(readFrame(bytes, where), where);

@@ -1,7 +1,7 @@
 // The part of XML that signed manifests need, and nothing that could say two things: elements, attributes,
 // namespaces, text. Refused: document types, entities but the five, comments, processing instructions, CDATA,
 // attributes of the xml prefix.
-import { refuse } from "../verdict.ts";
+import { wrongManifest as wrong } from "../verdict.ts";
 
 interface XmlAttribute {
 	readonly prefix: string;
@@ -36,8 +36,6 @@ const MOST_NAMESPACES = 32;
 const NAME = /[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z_][A-Za-z0-9_.-]*)?/y;
 const SPACE = /[ \t\n]*/y;
 const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
-
-const wrong = (where: string, detail: string): never => refuse("RIM_WRONG", where, detail);
 
 /** The document's root element. */
 export function parseXml(text: string, where: string): XmlElement {

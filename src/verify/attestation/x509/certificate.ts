@@ -2,7 +2,7 @@
 // chain.ts does.
 import { bytesToHex, concatBytes, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import { sha256Of } from "../../../protocol/hash/tagged-hash.ts";
-import { cannotTell, refuse } from "../verdict.ts";
+import { cannotTell, wrong } from "../verdict.ts";
 import {
 	bitsOf,
 	booleanOf,
@@ -57,8 +57,6 @@ export const KEY_USAGE = { digitalSignature: 0x80, certSign: 0x04, crlSign: 0x02
 const BASIC_CONSTRAINTS = "2.5.29.19";
 const KEY_USAGE_OID = "2.5.29.15";
 const MOST_BYTES = 16 * 1024;
-
-const wrong = (where: string, detail: string): never => refuse("ATTEST_FORM", where, detail);
 
 export function readCertificate(der: Uint8Array, where: string): Certificate {
 	if (der.length > MOST_BYTES) return wrong(where, "a certificate of more than 16 KiB");

@@ -2,7 +2,7 @@
 // may narrow it, a list is not used.
 import { equalBytes } from "../../../protocol/bytes/bytes.ts";
 import type { AttestationSettings } from "../settings.ts";
-import { cannotTell, type Hearing, refuse, refusingAs } from "../verdict.ts";
+import { cannotTell, type Hearing, refuse, refusingAs, wrongCollateral as wrong } from "../verdict.ts";
 import { type Certificate, isSignedBy, KEY_USAGE, type Signed, signedOf } from "./certificate.ts";
 import { booleanOf, type Der, derOf, inside, itemsOf, oidOf, serialHex, smallInteger, TAG, timeOf } from "./der.ts";
 
@@ -14,7 +14,6 @@ export interface Crl extends Signed {
 }
 
 const MOST_BYTES = 1024 * 1024;
-const wrong = (where: string, detail: string): never => refuse("COLLATERAL_WRONG", where, detail);
 
 export function readCrl(bytes: Uint8Array, where: string): Crl {
 	return refusingAs("COLLATERAL_WRONG", where, () => {

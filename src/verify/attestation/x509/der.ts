@@ -3,7 +3,7 @@
 // nesting costs no recursion.
 import { bytesToHex, bytesToUtf8 } from "../../../protocol/bytes/bytes.ts";
 import { utcMs } from "../bytes.ts";
-import { refuse } from "../verdict.ts";
+import { wrong } from "../verdict.ts";
 
 export const TAG = {
 	boolean: 0x01,
@@ -30,8 +30,6 @@ export interface Der {
 	readonly whole: Uint8Array;
 	readonly where: string;
 }
-
-const wrong = (where: string, detail: string): never => refuse("ATTEST_FORM", where, detail);
 
 /** Reads elements from the front. */
 export class DerReader {

@@ -4,7 +4,7 @@ import { sha1 } from "@noble/hashes/legacy.js";
 import { sha256, sha384 } from "@noble/hashes/sha2.js";
 import { bytesToHex, equalBytes } from "../../../protocol/bytes/bytes.ts";
 import type { AttestationSettings } from "../settings.ts";
-import { cannotTell, type Hearing, refuse, refusingAs } from "../verdict.ts";
+import { cannotTell, type Hearing, refuse, refusingAs, wrongCollateral as wrong } from "../verdict.ts";
 import { type Certificate, isSignedBy, readCertificate, readName, type Signed, signedOf } from "./certificate.ts";
 import { type Der, derOf, inside, itemsOf, oidOf, serialHex, smallInteger, TAG, timeOf } from "./der.ts";
 
@@ -28,7 +28,6 @@ export interface OcspAnswer extends Signed {
 }
 
 const MOST_BYTES = 64 * 1024;
-const wrong = (where: string, detail: string): never => refuse("COLLATERAL_WRONG", where, detail);
 
 export function readOcsp(bytes: Uint8Array, where: string): OcspAnswer {
 	return refusingAs("COLLATERAL_WRONG", where, () => {

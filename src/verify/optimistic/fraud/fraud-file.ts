@@ -8,7 +8,6 @@ import {
 	object,
 	oneOf,
 	orNull,
-	pattern,
 	type Shape,
 	type Typed,
 	variants,
@@ -22,11 +21,11 @@ import {
 	entriesOf,
 } from "../../../protocol/probe/container.ts";
 import { LIMITS } from "../../../work/program/shapes.ts";
+import { claimFields } from "../../../work/runs/claim-file.ts";
 
 const U32 = 0xffff_ffff;
 /** A tree of 2³² leaves. */
 const path = list(hex(32), 32);
-const decimal = pattern(/^(0|[1-9][0-9]{0,77})$/, "must be a whole number as text");
 
 /** An op of the program; its leaf is attached. */
 const opShown = object({ number: int(0, LIMITS.ops), path });
@@ -117,18 +116,7 @@ const fault = variants("kind", {
 export type FaultShown = Typed<typeof fault>;
 export type ElementShown = Extract<FaultShown, { kind: "element" }>;
 
-const claim = object({
-	chainId: decimal,
-	escrow: hex(20),
-	job: decimal,
-	part: int(0, U32),
-	program: hex(32),
-	inputs: hex(32),
-	first: int(0, LIMITS.segment),
-	segments: int(1, LIMITS.segment + 1),
-	segmentRoot: hex(32),
-	resultRoot: hex(32),
-});
+const claim = object(claimFields);
 
 /** A trace, two transcripts. */
 const MOST_ANSWERS = 3;

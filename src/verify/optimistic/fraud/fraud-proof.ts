@@ -8,7 +8,7 @@ import { sumShapeFault } from "../../../work/program/check-sums.ts";
 import { decodeOp } from "../../../work/program/decode.ts";
 import type { Phase } from "../../../work/program/shapes.ts";
 import { chunkEnds } from "../../../work/trace/layout.ts";
-import { NO_WRITER } from "../answers.ts";
+import { NO_WRITER, phaseOf } from "../answers.ts";
 import { decodeFraudFile, type ElementShown, type FaultShown, type FraudBody, type TraceShown } from "./fraud-file.ts";
 
 const QUESTION = 7;
@@ -40,8 +40,6 @@ export const transcriptQuestion = (
 /** Which op of a phase writes a tensor. */
 export const writerQuestion = (phase: Phase, tensor: number): Hex =>
 	toHex(keccak(Uint8Array.of(QUESTION, 2, phase === "init" ? 0 : 1), packed(tensor, 2)));
-
-const phaseOf = (segment: number): Phase => (segment === 0 ? "init" : "step");
 
 const writerSaid = (segment: number, tensor: number, op: number): AnswerSaid => ({
 	question: writerQuestion(phaseOf(segment), tensor),

@@ -1,8 +1,8 @@
 // The attributes of an ONNX node, each with what is known of it; the rest is refused with the node's name,
 // its type and the attribute.
-import { AssayError } from "../../../protocol/assay-error.ts";
+import type { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../../protocol/bytes/bytes.ts";
-import { codes } from "../../../protocol/codes.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
 import type { Window } from "../../models/cnn/layers.ts";
 import type { OnnxNode } from "./read-onnx.ts";
 
@@ -10,7 +10,7 @@ import type { OnnxNode } from "./read-onnx.ts";
 export const MOST_SIDE = 4096;
 
 export function refused({ label }: OnnxNode, why: string): AssayError {
-	return new AssayError("ONNX_NODE", `${label}: ${why}`, { hint: codes.ONNX_NODE.hint });
+	return codedError("ONNX_NODE", `${label}: ${why}`);
 }
 
 /** Attributes of a node, each asked for once; one that nobody asked for is refused. */

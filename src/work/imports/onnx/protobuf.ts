@@ -2,9 +2,9 @@
 // message types of one format do not earn a library and its generated code, and because this floor takes
 // none. Strict: lengths lie inside their message, numbers have ten bytes at most, groups are refused; unknown
 // fields are passed over, as the format wants. Not here: what the fields mean.
-import { AssayError } from "../../../protocol/assay-error.ts";
+import type { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToUtf8, concatBytes, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
-import { codes } from "../../../protocol/codes.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
 
 /** No file has more, and a hostile one does not fill the memory with small fields. */
 const MOST_FIELDS = 2 ** 20;
@@ -14,8 +14,7 @@ const FIXED64 = 1;
 const LENGTH = 2;
 const FIXED32 = 5;
 
-export const wrongFile = (why: string): AssayError =>
-	new AssayError("ONNX_FILE", `the ONNX file ${why}`, { hint: codes.ONNX_FILE.hint });
+export const wrongFile = (why: string): AssayError => codedError("ONNX_FILE", `the ONNX file ${why}`);
 
 interface Field {
 	readonly wire: number;

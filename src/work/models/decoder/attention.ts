@@ -2,7 +2,16 @@
 // queries a pair). What sums over numbers of a head has a shift for each token; what sums over tokens has one
 // for each number; docs/training.md §9.
 import { at, constant, type Expression, type Index, type Value, view } from "../../builder/expression.ts";
-import { MOST_SIZE, normalised, P, ROOT, ROW_SUM, scoreGradients, softmaxRows } from "../attention.ts";
+import {
+	type AttentionShape,
+	MOST_SIZE,
+	normalised,
+	P,
+	ROOT,
+	ROW_SUM,
+	scoreGradients,
+	softmaxRows,
+} from "../attention.ts";
 import { clampI16, clampI32, SCALE } from "../numbers.ts";
 import type { ExpTables } from "../softmax.ts";
 import { inverseRoot } from "../tables.ts";
@@ -12,13 +21,8 @@ import { type Quantised, quantise, WIDE, type WideNet } from "./wide.ts";
 const E = 15;
 const INVERSE = 25;
 
-export interface HeadsShape {
-	readonly batch: number;
-	readonly context: number;
-	readonly heads: number;
+export interface HeadsShape extends AttentionShape {
 	readonly kvHeads: number;
-	/** Numbers a head. */
-	readonly size: number;
 }
 
 /** i32 at 2^16: q [batch, heads, context, size], k and v [batch, kvHeads, context, size]. */

@@ -1,7 +1,6 @@
 // The weights of an imported model as inputs of a program: matrices in whole numbers by row, vectors as i32.
 // They stand still; their roots are part of what a claim commits to.
-import { AssayError } from "../../../protocol/assay-error.ts";
-import { codes } from "../../../protocol/codes.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
 import { at, type Expression, type Index, type Value } from "../../builder/expression.ts";
 import type { ImportedModel } from "../../imports/architecture.ts";
 import { type QuantisedRows, quantiseRows } from "../../imports/quantise-rows.ts";
@@ -76,9 +75,7 @@ export class Frozen implements Weights {
 				if (place === size) break;
 				const element = Math.round(value * 2 ** scale);
 				if (Math.abs(element) > I32)
-					throw new AssayError("WEIGHTS_NUMBER", `${parts[i]} holds ${value}, outside ±${2 ** (31 - scale)}`, {
-						hint: codes.WEIGHTS_NUMBER.hint,
-					});
+					throw codedError("WEIGHTS_NUMBER", `${parts[i]} holds ${value}, outside ±${2 ** (31 - scale)}`);
 				elements[place++] = element;
 			}
 		net.given[name] = elements;

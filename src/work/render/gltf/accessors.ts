@@ -1,6 +1,7 @@
 // Numbers of a glTF file: buffers, views into them, and accessors that say what lies there. Every place is
 // checked to be inside its buffer.
-import { type Vector, wrongScene } from "../read-scene.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
+import type { Vector } from "../read-scene.ts";
 import type { Gltf } from "./shapes.ts";
 
 export interface Accessors {
@@ -74,7 +75,7 @@ function numbersOf(
 	if (accessor === undefined) throw wrong(`${where} is not there`);
 	const { bufferView, byteOffset = 0, count, componentType } = accessor;
 	if (accessor.sparse !== undefined || bufferView === undefined) throw wrong(`${where} is sparse`);
-	if (count > most) throw wrongScene("SCENE_SIZE", `${where} has ${count} items; ${most} are read`);
+	if (count > most) throw codedError("SCENE_SIZE", `${where} has ${count} items; ${most} are read`);
 	const width = bytesOf(componentType);
 	if (accessor.type !== type || width === undefined) throw wrong(`${where} is not of a type that belongs there`);
 	const from = gltf.bufferViews?.[bufferView];

@@ -2,10 +2,12 @@
 // transforms, indexed and plain triangles, strips and fans refused, as is what changes geometry (sparse
 // numbers, skins, morphs, required extensions). Names of materials are kept. Every number of the file is
 // checked: a hostile one is refused with the place that is wrong.
+
 import { readU32 } from "../../../protocol/bytes/bytes.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
 import { compose, IDENTITY, type Mesh, moved, type Transform } from "../mesh.ts";
 import { MOST_TRIANGLES } from "../numbers.ts";
-import { textOf, type Vector, wrongScene } from "../read-scene.ts";
+import { textOf, type Vector } from "../read-scene.ts";
 import { type Accessors, accessorsOf, MOST_POINTS } from "./accessors.ts";
 import { type Gltf, gltfShape } from "./shapes.ts";
 
@@ -135,7 +137,7 @@ export async function readGltf(
 	name: string,
 	file: (name: string) => Promise<Uint8Array>,
 ): Promise<Mesh> {
-	const wrong: Wrong = (why) => wrongScene("MESH_FORMAT", `${name}: ${why}`);
+	const wrong: Wrong = (why) => codedError("MESH_FORMAT", `${name}: ${why}`);
 	const { json, binary } = piecesOf(bytes, wrong);
 	const gltf = jsonOf(json, wrong);
 	if ((gltf.nodes ?? []).length > MOST_NODES) throw wrong(`has more than ${MOST_NODES} nodes`);
@@ -149,7 +151,7 @@ export async function readGltf(
 			// A mesh that many nodes show is read for each: few triangles may stand on many points.
 			points += part.points.length;
 			if (count > MOST_TRIANGLES || points > MOST_POINTS)
-				throw wrongScene("SCENE_SIZE", `${name} has more than ${MOST_TRIANGLES} triangles or ${MOST_POINTS} points`);
+				throw codedError("SCENE_SIZE", `${name} has more than ${MOST_TRIANGLES} triangles or ${MOST_POINTS} points`);
 			parts.push(part);
 		}
 	if (count === 0) throw wrong("has no triangles");

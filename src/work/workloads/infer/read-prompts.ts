@@ -1,10 +1,12 @@
 // The prompts of a job: token ids (JSON lines, an array of NumPy, or one sequence of little-endian numbers)
 // or lines of text, whose bytes are tokens. Not here: tokenizers, which are the customer's affair (`assay
 // model tokens`).
+
 import { bytesToUtf8, utf8ToBytes } from "../../../protocol/bytes/bytes.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
 import { readNpy } from "../../formats/npy.ts";
 import { readTokens } from "../../formats/tokens.ts";
-import { wrongData, wrongField } from "../job-fields.ts";
+import { wrongField } from "../job-fields.ts";
 import type { Files } from "../workload.ts";
 
 export interface PromptFiles {
@@ -27,7 +29,7 @@ function ofLines(text: string, file: string): number[][] {
 				json = null;
 			}
 			if (!Array.isArray(json) || json.some((token) => !Number.isSafeInteger(token)))
-				throw wrongData("DATA_FORMAT", `line ${i + 1} of ${file} is no list of token ids`);
+				throw codedError("DATA_FORMAT", `line ${i + 1} of ${file} is no list of token ids`);
 			return json as number[];
 		});
 }
@@ -35,7 +37,7 @@ function ofLines(text: string, file: string): number[][] {
 /** Rows of an array; what is below 0 fills up. */
 function ofArray(bytes: Uint8Array, file: string): number[][] {
 	const { dims, values } = readNpy(bytes, file);
-	if (dims.length !== 2) throw wrongData("DATA_FORMAT", `${file} has ${dims.length} axes; prompts have two`);
+	if (dims.length !== 2) throw codedError("DATA_FORMAT", `${file} has ${dims.length} axes; prompts have two`);
 	const [rows, columns] = dims as [number, number];
 	return Array.from({ length: rows }, (_, r) =>
 		Array.from({ length: columns }, (__, c) => Number(values[r * columns + c])).filter((token) => token >= 0),
@@ -55,7 +57,7 @@ export async function readPrompts(
 		if (vocabulary !== 256)
 			throw wrongField("prompts.text", "is for models whose tokens are bytes; give prompts.tokens", HINT);
 		const held = bytesToUtf8(bytes);
-		if (held === null) throw wrongData("DATA_FORMAT", `${file} is no text in UTF-8`);
+		if (held === null) throw codedError("DATA_FORMAT", `${file} is no text in UTF-8`);
 		all = held
 			.split("\n")
 			.filter((line) => line.trim() !== "")
@@ -63,13 +65,13 @@ export async function readPrompts(
 	} else if (bytes[0] === 0x93) all = ofArray(bytes, file);
 	else if (bytes[0] === 0x5b) all = ofLines(bytesToUtf8(bytes) ?? "", file);
 	else all = [[...readTokens(bytes, vocabulary <= 65_536 ? 2 : 4, vocabulary, file)]];
-	if (all.length === 0) throw wrongData("DATA_SHORT", `${file} has no prompt`);
-	if (all.length > MOST_SEQUENCES) throw wrongData("DATA_FORMAT", `${file} has more than ${MOST_SEQUENCES} prompts`);
+	if (all.length === 0) throw codedError("DATA_SHORT", `${file} has no prompt`);
+	if (all.length > MOST_SEQUENCES) throw codedError("DATA_FORMAT", `${file} has more than ${MOST_SEQUENCES} prompts`);
 	for (const [i, prompt] of all.entries()) {
-		if (prompt.length === 0) throw wrongData("DATA_SHORT", `prompt ${i} of ${file} is empty`);
+		if (prompt.length === 0) throw codedError("DATA_SHORT", `prompt ${i} of ${file} is empty`);
 		const wrong = prompt.find((token) => !(token >= 0 && token < vocabulary));
 		if (wrong !== undefined)
-			throw wrongData("DATA_RANGE", `prompt ${i} of ${file} has token ${wrong}; the vocabulary has ${vocabulary}`);
+			throw codedError("DATA_RANGE", `prompt ${i} of ${file} has token ${wrong}; the vocabulary has ${vocabulary}`);
 	}
 	return all;
 }

@@ -1,8 +1,8 @@
 // A program of the customer's own as a job: `"workload": "program"`, its bytes or text, and arrays for what
 // it is given.
-import { AssayError } from "../../../protocol/assay-error.ts";
+
 import { int, oneOf, type Shape, type Typed } from "../../../protocol/bytes/shape.ts";
-import { codes } from "../../../protocol/codes.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
 import { readNpy } from "../../formats/npy.ts";
 import { writeNpy } from "../../formats/write-npy.ts";
 import { createElements, type Elements, elementCount, elementsToBytes } from "../../operators/tensor-type.ts";
@@ -45,15 +45,11 @@ function elementsFor({ name, type, dims, lo, hi }: Tensor, path: string, bytes: 
 	const { values } = readNpy(bytes, path);
 	const elements = createElements(type, elementCount(dims));
 	if (values.length !== elements.length)
-		throw new AssayError("TENSOR_SIZE", `${path} has ${values.length} numbers, ${name} ${elements.length}`, {
-			hint: codes.TENSOR_SIZE.hint,
-		});
+		throw codedError("TENSOR_SIZE", `${path} has ${values.length} numbers, ${name} ${elements.length}`);
 	for (let i = 0; i < elements.length; i++) {
 		const value = values[i]!;
 		if ((typeof value === "number" && !Number.isInteger(value)) || value < lo || value > hi)
-			throw new AssayError("TENSOR_RANGE", `element ${i} of ${path} is ${value}; ${name} holds ${lo}..${hi}`, {
-				hint: codes.TENSOR_RANGE.hint,
-			});
+			throw codedError("TENSOR_RANGE", `element ${i} of ${path} is ${value}; ${name} holds ${lo}..${hi}`);
 		if (elements instanceof BigInt64Array) elements[i] = BigInt(value);
 		else elements[i] = Number(value);
 	}

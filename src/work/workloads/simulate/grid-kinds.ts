@@ -1,6 +1,8 @@
 // Job files of simulations on a grid: heat, wave, gray-scott, life. Fields, defaults, first fields from a
 // file. docs/workloads.md.
+
 import { int, list, oneOf, pattern, type Shape } from "../../../protocol/bytes/shape.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
 import { readNpy } from "../../formats/npy.ts";
 import { type Elements, elementCount } from "../../operators/tensor-type.ts";
 import { LIMITS } from "../../program/shapes.ts";
@@ -9,7 +11,7 @@ import { type GridEdge, ONE } from "../../simulate/grid.ts";
 import { HEAT_LIMIT, heatSimulation } from "../../simulate/heat.ts";
 import { LIFE_RULE, lifeSimulation } from "../../simulate/life.ts";
 import { WAVE_LIMIT, waveSimulation } from "../../simulate/wave.ts";
-import { file, partial, real, wrongData, wrongField } from "../job-fields.ts";
+import { file, partial, real, wrongField } from "../job-fields.ts";
 import type { Files } from "../workload.ts";
 import { type SimulationKind, simulationKind } from "./simulation-kind.ts";
 
@@ -48,12 +50,12 @@ async function fieldOf(
 ): Promise<Int32Array> {
 	const { dims: found, values } = readNpy(await files(path), path);
 	if (found.join() !== dims.join())
-		throw wrongData("DATA_FORMAT", `${path} has dims [${found.join(",")}]; the field has [${dims.join(",")}]`);
+		throw codedError("DATA_FORMAT", `${path} has dims [${found.join(",")}]; the field has [${dims.join(",")}]`);
 	const elements = new Int32Array(elementCount(dims));
 	for (let i = 0; i < elements.length; i++) {
 		const value = Number(values[i]!);
 		if (value < lo || value > hi)
-			throw wrongData("DATA_RANGE", `element ${i} of ${path} is ${value}, outside ${lo} … ${hi}`);
+			throw codedError("DATA_RANGE", `element ${i} of ${path} is ${value}, outside ${lo} … ${hi}`);
 		elements[i] = Math.round(value * ONE);
 	}
 	return elements;
@@ -157,7 +159,7 @@ export const lifeKind: SimulationKind = simulationKind<LifeFields>({
 		if (path === undefined) return lifeSimulation({ size, edge, rule, start: { density } }, pace);
 		const field = await fieldOf(path, size, [0, 1], files);
 		const half = field.findIndex((value) => value !== 0 && value !== ONE);
-		if (half >= 0) throw wrongData("DATA_RANGE", `element ${half} of ${path} is neither 0 nor 1`);
+		if (half >= 0) throw codedError("DATA_RANGE", `element ${half} of ${path} is neither 0 nor 1`);
 		return lifeSimulation(
 			{ size, edge, rule, start: { elements: Int8Array.from(field, (value) => value / ONE) } },
 			pace,

@@ -1,5 +1,7 @@
 // Job files of simulations without a grid: nbody, pricing. docs/workloads.md.
+
 import { int, oneOf } from "../../../protocol/bytes/shape.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
 import { readNpy } from "../../formats/npy.ts";
 import { LIMITS } from "../../program/shapes.ts";
 import { discOf } from "../../simulate/disc.ts";
@@ -12,7 +14,7 @@ import {
 	PLACE_SCALE,
 } from "../../simulate/nbody.ts";
 import { type Option, pricingSimulation } from "../../simulate/pricing.ts";
-import { file, partial, real, wrongData, wrongField } from "../job-fields.ts";
+import { file, partial, real, wrongField } from "../job-fields.ts";
 import { checkSize, size } from "./grid-kinds.ts";
 import { type SimulationKind, simulationKind } from "./simulation-kind.ts";
 
@@ -33,7 +35,7 @@ function bodiesOf(bytes: Uint8Array, path: string, timeStep: number): Bodies {
 	const { dims, values } = readNpy(bytes, path);
 	const [count = 0, columns] = dims;
 	if (dims.length !== 2 || columns !== COLUMNS || count < 1 || count > NBODY_LIMITS.bodies)
-		throw wrongData(
+		throw codedError(
 			"DATA_FORMAT",
 			`${path} has dims [${dims.join(",")}]; wanted are 1 to ${NBODY_LIMITS.bodies} rows of x, y, z, vx, vy, vz, mass`,
 		);
@@ -46,7 +48,7 @@ function bodiesOf(bytes: Uint8Array, path: string, timeStep: number): Bodies {
 		const row = Array.from({ length: COLUMNS }, (_, c) => Number(values[COLUMNS * i + c]!));
 		const mass = row[6]!;
 		if (!Number.isInteger(mass) || mass < 1 || mass > NBODY_LIMITS.mass)
-			throw wrongData(
+			throw codedError(
 				"DATA_RANGE",
 				`row ${i} of ${path}: the mass must be a whole number from 1 to ${NBODY_LIMITS.mass}`,
 			);
@@ -54,9 +56,9 @@ function bodiesOf(bytes: Uint8Array, path: string, timeStep: number): Bodies {
 		for (let axis = 0; axis < 3; axis++) {
 			const [place, half] = [row[axis]!, (row[3 + axis]! * timeStep) / 2];
 			if (Math.abs(place) > PLACE_LIMIT)
-				throw wrongData("DATA_RANGE", `row ${i} of ${path} is outside ±${PLACE_LIMIT}`);
+				throw codedError("DATA_RANGE", `row ${i} of ${path} is outside ±${PLACE_LIMIT}`);
 			if (Math.abs(half) > HALF_LIMIT)
-				throw wrongData("DATA_RANGE", `row ${i} of ${path} moves more than ${2 * HALF_LIMIT} in a time step`);
+				throw codedError("DATA_RANGE", `row ${i} of ${path} moves more than ${2 * HALF_LIMIT} in a time step`);
 			bodies.places[axis * count + i] = BigInt(Math.round(place * 2 ** PLACE_SCALE));
 			bodies.halves[axis * count + i] = BigInt(Math.round(half * 2 ** PLACE_SCALE));
 		}

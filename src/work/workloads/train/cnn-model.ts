@@ -1,6 +1,8 @@
 // `"model": { "kind": "cnn" }`: convolutions, pools and dense layers, trained on pictures with a class each.
 // docs/training.md.
+
 import { int, list, oneOf, type Shape, type Typed } from "../../../protocol/bytes/shape.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
 import { networkOf } from "../../imports/onnx/network-of.ts";
 import { readOnnx } from "../../imports/onnx/read-onnx.ts";
 import { writeOnnx } from "../../imports/onnx/write-onnx.ts";
@@ -20,7 +22,7 @@ import {
 import { exactProgram, exactScale } from "../../models/exact-mlp.ts";
 import { SCALE } from "../../models/numbers.ts";
 import { LIMITS } from "../../program/shapes.ts";
-import { file, partial, wrongData, wrongField } from "../job-fields.ts";
+import { file, partial, wrongField } from "../job-fields.ts";
 import { readImages } from "../read-images.ts";
 import { weightsFile } from "../weights-file.ts";
 import type { Files, WorkloadFile, WorkloadMetric } from "../workload.ts";
@@ -157,7 +159,7 @@ async function imagesOf({ data, seed }: CnnSpec, input: Picture, classes: number
 		throw wrongField("data.generated", `must be at most ${Math.floor(MOST_GENERATED / sizeOf(input))} pictures`);
 	if (data.generated !== undefined) return generatedImages(seed, data.generated, input, classes);
 	const { pixels, labels } = await readImages(data, input, classes, files);
-	if (labels === null) throw wrongData("DATA_FORMAT", `${data.images} has no labels`);
+	if (labels === null) throw codedError("DATA_FORMAT", `${data.images} has no labels`);
 	return { pixels, labels };
 }
 
@@ -215,7 +217,7 @@ async function exactCnn(
 	const picture = stages[0]!.from;
 	const images = await imagesOf(spec, picture, stages.at(-1)!.to.channels, files);
 	if (order === "cube" && !Number.isInteger(Math.log2(images.labels.length)))
-		throw wrongData("DATA_SHORT", `order cube wants 2^m pictures; there are ${images.labels.length}`);
+		throw codedError("DATA_SHORT", `order cube wants 2^m pictures; there are ${images.labels.length}`);
 	const windows = stages.map(({ layer: of, from }) =>
 		of.kind === "dense"
 			? null

@@ -8,21 +8,16 @@ import { writeConfig } from "../../imports/read-config.ts";
 import { MOST_SIZE } from "../../models/attention.ts";
 import { llamaProgram } from "../../models/decoder/llama.ts";
 import { SCALE } from "../../models/numbers.ts";
-import { LIMITS } from "../../program/shapes.ts";
 import { wrongField } from "../job-fields.ts";
 import { weightsFile } from "../weights-file.ts";
-import { decoderMetrics, tokensOf } from "./decoder-model.ts";
-import { checkData, type TrainModel } from "./train-spec.ts";
+import { checkText, decoderMetrics, textModelFields, tokensOf } from "./decoder-model.ts";
+import type { TrainModel } from "./train-spec.ts";
 
 const shape = object({
 	kind: oneOf("llama"),
-	layers: int(1, 96),
-	width: int(8, 8192),
-	heads: int(1, 128),
+	...textModelFields,
 	kvHeads: int(1, 128),
 	hidden: int(8, 65_536),
-	context: int(2, 8192),
-	vocabulary: int(2, 262_144),
 });
 type LlamaModel = Typed<typeof shape>;
 
@@ -44,17 +39,12 @@ const architectureOf = ({ kind: family, ...size }: LlamaModel): Architecture => 
 export const llamaModel: TrainModel<LlamaModel> = {
 	shape,
 	check(spec) {
-		const { model, data, batch, optimizer } = spec;
+		const { model } = spec;
 		const size = model.width / model.heads;
 		if (size % 2 !== 0 || size < 4 || size > MOST_SIZE)
 			throw wrongField("model.heads", `must divide the width into even parts of 4 to ${MOST_SIZE}`);
 		if (model.heads % model.kvHeads !== 0) throw wrongField("model.kvHeads", "must divide heads");
-		if (batch > LIMITS.turns || batch * model.context > LIMITS.summed)
-			throw wrongField("batch", `must be at most ${LIMITS.turns}, and ${LIMITS.summed} tokens`);
-		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp or a cnn");
-		checkData(spec, ["text", "tokens", "generated"], "text, tokens or generated");
-		if (data.text !== undefined && model.vocabulary < 256)
-			throw wrongField("model.vocabulary", "must be at least 256 for text, whose tokens are bytes");
+		checkText(spec);
 	},
 	size: ({ model, batch }) => ({
 		parameters: parameterCount(architectureOf(model)),

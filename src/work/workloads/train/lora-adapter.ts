@@ -1,9 +1,8 @@
 // Adapters as PEFT keeps them: adapter_config.json and adapter_model.safetensors, written for the customer
 // and read to go on from. Names, dims and scale are PEFT's: lora_A [rank, inputs], lora_B [outputs, rank], y
 // += (alpha/rank)·B·A·x.
-import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToUtf8 } from "../../../protocol/bytes/bytes.ts";
-import { codes } from "../../../protocol/codes.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
 import { readSafetensors } from "../../formats/safetensors.ts";
 import type { Architecture } from "../../imports/architecture.ts";
 import { FAMILIES } from "../../imports/families.ts";
@@ -73,25 +72,21 @@ export function adapterFiles(architecture: Architecture, of: AdapterFiles): Work
 	return [weightsFile(weights, WEIGHTS), { name: CONFIG, tensors: [], isPreview: false, make: () => text }];
 }
 
-function refused(code: "ADAPTER_CONFIG" | "ADAPTER_TENSOR", message: string): AssayError {
-	return new AssayError(code, message, { hint: codes[code].hint });
-}
-
 /** Fields of a LoRA that is computed as ours is. */
 function checkConfig(bytes: Uint8Array, { rank, alpha }: AdapterFiles): void {
 	let config: Record<string, unknown>;
 	try {
 		config = JSON.parse(bytesToUtf8(bytes) ?? "");
 	} catch {
-		throw refused("ADAPTER_CONFIG", `${CONFIG} is no JSON`);
+		throw codedError("ADAPTER_CONFIG", `${CONFIG} is no JSON`);
 	}
 	if (typeof config !== "object" || config === null || config.peft_type !== "LORA")
-		throw refused("ADAPTER_CONFIG", `${CONFIG} is not that of a LoRA adapter`);
+		throw codedError("ADAPTER_CONFIG", `${CONFIG} is not that of a LoRA adapter`);
 	for (const [name, wanted] of [
 		["r", rank],
 		["lora_alpha", alpha],
 	] as const)
-		if (config[name] !== wanted) throw refused("ADAPTER_CONFIG", `${name} is not ${wanted}, which the job has`);
+		if (config[name] !== wanted) throw codedError("ADAPTER_CONFIG", `${name} is not ${wanted}, which the job has`);
 	for (const name of [
 		"use_rslora",
 		"use_dora",
@@ -100,8 +95,8 @@ function checkConfig(bytes: Uint8Array, { rank, alpha }: AdapterFiles): void {
 		"modules_to_save",
 		"layers_to_transform",
 	])
-		if (!isNothing(config[name])) throw refused("ADAPTER_CONFIG", `${name} asks for what is not computed here`);
-	if (config.bias !== undefined && config.bias !== "none") throw refused("ADAPTER_CONFIG", "bias is not none");
+		if (!isNothing(config[name])) throw codedError("ADAPTER_CONFIG", `${name} asks for what is not computed here`);
+	if (config.bias !== undefined && config.bias !== "none") throw codedError("ADAPTER_CONFIG", "bias is not none");
 }
 
 const isNothing = (value: unknown): boolean =>
@@ -123,16 +118,17 @@ export async function readAdapter(
 	const elements = new Map<string, Int32Array>();
 	for (const { name, tensor, dims } of tensorsOf(architecture, of)) {
 		const found = held.get(name);
-		if (found === undefined) throw refused("ADAPTER_TENSOR", `${WEIGHTS} has no ${name}`);
+		if (found === undefined) throw codedError("ADAPTER_TENSOR", `${WEIGHTS} has no ${name}`);
 		if (found.dims.join() !== dims.join())
-			throw refused("ADAPTER_TENSOR", `${name} is [${found.dims.join(", ")}]; this job has [${dims.join(", ")}]`);
+			throw codedError("ADAPTER_TENSOR", `${name} is [${found.dims.join(", ")}]; this job has [${dims.join(", ")}]`);
 		held.delete(name);
 		const whole = found.values.map((value) => Math.round(value * 2 ** SCALE.weight));
-		if (whole.some((value) => Math.abs(value) > I32)) throw refused("ADAPTER_TENSOR", `${name} has values beyond ±128`);
+		if (whole.some((value) => Math.abs(value) > I32))
+			throw codedError("ADAPTER_TENSOR", `${name} has values beyond ±128`);
 		elements.set(tensor, Int32Array.from(whole));
 	}
 	const [surplus] = held.keys();
-	if (surplus !== undefined) throw refused("ADAPTER_TENSOR", `${surplus} belongs to no target of this job`);
+	if (surplus !== undefined) throw codedError("ADAPTER_TENSOR", `${surplus} belongs to no target of this job`);
 	const part = (block: number, target: Target, letter: string): Int32Array =>
 		elements.get(`layers.${block}.${target}.lora_${letter}`)!;
 	return (block, target) => ({ a: part(block, target, "A"), b: part(block, target, "B") });

@@ -1,11 +1,13 @@
 // `"model": { "kind": "mlp" }`: linear layers with relu between, trained on rows with a class each; also the
 // profile that proofs need.
+
 import { int, list, object, oneOf, type Typed } from "../../../protocol/bytes/shape.ts";
+import { codedError } from "../../../protocol/coded-error.ts";
 import { readNpy } from "../../formats/npy.ts";
 import { exactProgram, exactScale } from "../../models/exact-mlp.ts";
 import { mlpProgram, type Samples } from "../../models/mlp.ts";
 import { I16, SCALE } from "../../models/numbers.ts";
-import { wrongData, wrongField } from "../job-fields.ts";
+import { wrongField } from "../job-fields.ts";
 import { weightsFile } from "../weights-file.ts";
 import type { Files } from "../workload.ts";
 import { generatedSamples } from "./generated-data.ts";
@@ -21,24 +23,27 @@ async function samplesOf({ data, seed, model: { sizes } }: MlpSpec, files: Files
 	const x = readNpy(await files(data.features!), data.features!);
 	const y = readNpy(await files(data.labels!), data.labels!);
 	if (x.dims.length !== 2 || x.dims[1] !== inputs)
-		throw wrongData(
+		throw codedError(
 			"DATA_FORMAT",
 			`${data.features} has dims [${x.dims.join(",")}]; the model takes rows of ${inputs}`,
 		);
 	if (y.dims.length !== 1 || y.dims[0] !== x.dims[0])
-		throw wrongData("DATA_FORMAT", `${data.labels} has dims [${y.dims.join(",")}]; there are ${x.dims[0]} rows`);
+		throw codedError("DATA_FORMAT", `${data.labels} has dims [${y.dims.join(",")}]; there are ${x.dims[0]} rows`);
 	const features = new Int16Array(x.values.length);
 	for (let i = 0; i < features.length; i++) {
 		const value = Math.round(Number(x.values[i]!) * 2 ** SCALE.activation);
 		if (Math.abs(value) > I16)
-			throw wrongData("DATA_RANGE", `element ${i} of ${data.features} is ${x.values[i]}, outside ±15.99`);
+			throw codedError("DATA_RANGE", `element ${i} of ${data.features} is ${x.values[i]}, outside ±15.99`);
 		features[i] = value;
 	}
 	const labels = classes <= 2 ** 15 ? new Int16Array(y.values.length) : new Int32Array(y.values.length);
 	for (let i = 0; i < labels.length; i++) {
 		const value = Number(y.values[i]!);
 		if (!Number.isInteger(value) || value < 0 || value >= classes)
-			throw wrongData("DATA_RANGE", `label ${i} of ${data.labels} is ${y.values[i]}; the model has ${classes} classes`);
+			throw codedError(
+				"DATA_RANGE",
+				`label ${i} of ${data.labels} is ${y.values[i]}; the model has ${classes} classes`,
+			);
 		labels[i] = value;
 	}
 	return { features, labels };
@@ -58,7 +63,7 @@ export const mlpModel: TrainModel<Typed<typeof shape>> = {
 		const { batch, steps, seed, optimizer, order, model } = spec;
 		const samples = await samplesOf(spec, files);
 		if (order === "cube" && !Number.isInteger(Math.log2(samples.labels.length)))
-			throw wrongData("DATA_SHORT", `order cube wants 2^m rows; there are ${samples.labels.length}`);
+			throw codedError("DATA_SHORT", `order cube wants 2^m rows; there are ${samples.labels.length}`);
 		const schedule = { batch, steps, k, seed, order };
 		const isExact = optimizer.kind === "exact-sgd";
 		const { program, given, parameters } = isExact
