@@ -96,7 +96,7 @@ test("H1: a provider at work has room that strangers leave free, and waits where
 
 test("H1: a customer's own part is four times a stranger's, and nobody's shuts newcomers out", async () => {
 	const store = await openBlobStore(newFolder(), SHARED);
-	await upload(store, "customer", bytesOf(20 * MB, 1), at("a", "customer"));
+	await upload(store, "customer", bytesOf(35 * MB, 1), at("a", "customer"));
 	for (let key = 0; key < 8; key++) await upload(store, `key-${key}`, bytesOf(5 * MB, 50 + key), at("a"));
 	assert.equal((await store.held("customer")).length, 1, "of the same address, and its part is its own");
 	for (let key = 0; key < 4; key++) await upload(store, `rich-${key}`, bytesOf(10 * MB, 80 + key), at("a", "customer"));
