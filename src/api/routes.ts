@@ -381,6 +381,7 @@ export const routes = {
 			"JOB_METHOD",
 			"JOB_NO_PROVIDER",
 			"JOB_PRICE",
+			"JOB_QUOTA",
 			"PROGRAM_OVERFLOW",
 			"PROGRAM_UNPROVABLE",
 		],
