@@ -292,13 +292,12 @@ export const routes = {
 		role: "member",
 		rate: "transfer",
 		waitsFor: "disk",
-		isRepeatable: true,
 		mostBytes: blob.MOST_PIECE_BYTES,
 		params: blob.byRoot,
-		query: blob.blobQuery,
+		query: blob.beginQuery,
 		body: blob.piece,
 		reply: blob.uploaded,
-		problems: ["BLOB_TREE", "BLOB_LARGE", "BLOB_QUOTA", "CALLER_OTHER", "FILE_UNWRITABLE"],
+		problems: ["BLOB_TREE", "BLOB_LARGE", "BLOB_QUOTA", "BLOB_FULL", "CALLER_OTHER", "FILE_UNWRITABLE"],
 	}),
 	putBlob: write("/v1/blobs/:root", "The next piece of an upload; on disk when it is answered", {
 		method: "PATCH",
@@ -311,7 +310,7 @@ export const routes = {
 		query: blob.putQuery,
 		body: blob.piece,
 		reply: blob.uploaded,
-		problems: ["BLOB_UNKNOWN", "BLOB_OFFSET", "BLOB_WRONG", "CALLER_OTHER", "FILE_UNWRITABLE"],
+		problems: ["BLOB_UNKNOWN", "BLOB_OFFSET", "BLOB_WRONG", "BLOB_FULL", "CALLER_OTHER", "FILE_UNWRITABLE"],
 	}),
 	getBlob: read("/v1/blobs/:root", "Bytes of a blob that the caller holds", {
 		role: "member",
@@ -325,12 +324,14 @@ export const routes = {
 	}),
 	listBlobs: read("/v1/blobs", "Blobs that the caller holds", {
 		role: "member",
+		// All names are looked at: 17 ms for 10,000.
+		cost: 4,
 		waitsFor: "disk",
 		query: blob.heldQuery,
 		reply: page(blob.blob),
 		problems: ["CURSOR_BAD", "CALLER_OTHER"],
 	}),
-	releaseBlob: write("/v1/blobs/:root", "Hold a blob no more; what nobody holds is removed", {
+	releaseBlob: write("/v1/blobs/:root", "Hold a blob no more, or give its upload up; what nobody holds is removed", {
 		method: "DELETE",
 		role: "member",
 		waitsFor: "disk",
@@ -380,6 +381,7 @@ export const routes = {
 			"JOB_METHOD",
 			"JOB_NO_PROVIDER",
 			"JOB_PRICE",
+			"JOB_QUOTA",
 			"PROGRAM_OVERFLOW",
 			"PROGRAM_UNPROVABLE",
 		],

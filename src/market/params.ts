@@ -174,6 +174,28 @@ export const PARAM_ROWS = {
 		"ours: how long an upload, or a blob that no job uses, is kept without a sign of interest",
 		MINUTE,
 	),
+	blobGuestPpm: ppm(
+		500_000,
+		"ours: of the disk, bytes and inodes, what all may hold that no job holds; the rest is for jobs and the database",
+		10_000,
+		900_000,
+	),
+	blobWorkPpm: ppm(
+		100_000,
+		"ours: of the disk, bytes and inodes, kept free for providers that have a part to hand in",
+		0,
+		500_000,
+	),
+	blobMaxHeld: count(
+		10_000,
+		1_000_000,
+		"ours: blobs of one holder; a large model has some hundred, and 10,000 are listed in 20 ms",
+		1,
+	),
+	jobKeptBytes: {
+		...{ value: 256 * 2 ** 30, unit: "B", least: 2 ** 20, most: 2 ** 53 - 1 },
+		source: "ours: of one customer, what all its jobs keep; two holders' worth, for a disk of a TiB",
+	},
 	jobKeepMs: ms(7 * DAY, "ours: how long inputs and results are kept after the end of a job", MINUTE),
 	jobSilenceMs: ms(10 * MINUTE, "ours: a claimant that is asked may be away for so long", 1),
 	jobWeightPpm: ppm(200_000, "ours: what work done counts in the draw, at most", 0, PPM - 1),

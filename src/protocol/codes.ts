@@ -1006,7 +1006,11 @@ export const codes = {
 		"Send the piece again; if it is refused again, the file changed.",
 	),
 	BLOB_UNKNOWN: error("There is no such blob here.", "Upload it, or look at the name."),
-	BLOB_QUOTA: error("There is no room for this blob.", "Release others, or wait for uploads to end."),
+	BLOB_QUOTA: error("Its holder has as much as one may have.", "Release others, or wait for uploads to end."),
+	BLOB_FULL: error(
+		"There is no room for this blob now.",
+		"Try again: room is made as jobs end, and of what others have left unused.",
+	),
 	BLOB_LARGE: error("The blob is too large, or empty.", "Cut it into several."),
 	BLOB_MISSING: error("The engine's store has no bytes with this root.", "Save or upload them first; check --store."),
 	BLOB_CUT: error(

@@ -9,6 +9,7 @@ export const AWAY = [
 	...[
 		"NOT_READY",
 		"FILE_UNWRITABLE",
+		"BLOB_FULL",
 		"CHAIN_UNREACHABLE",
 		"CHAIN_BEHIND",
 		"CHAIN_DISAGREE",

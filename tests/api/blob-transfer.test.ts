@@ -10,7 +10,7 @@ import { type ApiClient, createApiClient } from "../../src/api/create-client.ts"
 import { PIECE_BYTES } from "../../src/platform/blob-tree.ts";
 import { AssayError } from "../../src/protocol/assay-error.ts";
 import type { BlobName } from "../../src/protocol/network/job-spec.ts";
-import { BLOB_LIMITS, openBlobStore } from "../../src/store/blobs/blob-store.ts";
+import { type BlobStoreOptions, openBlobStore } from "../../src/store/blobs/blob-store.ts";
 import type { JobSummary } from "../../src/store/jobs/job-rows.ts";
 import { jobHolder } from "../../src/validator/jobs/blobs/blob-holders.ts";
 import { createRemoteBlobs } from "../../src/validator/jobs/blobs/remote-blobs.ts";
@@ -41,8 +41,8 @@ interface ToyJob {
 	readonly claim?: string;
 }
 
-async function serve(jobs: Record<string, ToyJob> = {}, limits = BLOB_LIMITS) {
-	const blobs = await openBlobStore(fresh("blobs"), limits);
+async function serve(jobs: Record<string, ToyJob> = {}, options: BlobStoreOptions = {}) {
+	const blobs = await openBlobStore(fresh("blobs"), options);
 	const summary = async (id: string) => {
 		const job = jobs[id];
 		if (job === undefined) return null;
@@ -51,7 +51,7 @@ async function serve(jobs: Record<string, ToyJob> = {}, limits = BLOB_LIMITS) {
 		const record = { terms: { method: { name: method, count: 0 } }, parts: [part] };
 		return { customer: job.customer, record } as unknown as JobSummary;
 	};
-	const store = { jobs: { summary } } as never;
+	const store = { jobs: { summary, standingOf: async () => "stranger" } } as never;
 	const api = await startToyApi({ handlers: { ...toyHandlers, ...blobHandlers({ store, blobs }) } });
 	const clientOf = (role: Role, url = api.url, more: object = {}): ApiClient =>
 		createApiClient({ baseUrl: url, signer: signerOf(role), audience: AUDIENCE, nowMs: () => NOW_MS, ...more });
@@ -125,7 +125,7 @@ test("a download goes on with what is on disk, and a wrong byte there or on the 
 });
 
 test("what the server refuses is told at once; what passes is waited for; a file that changes is found", async () => {
-	const { clientOf } = await serve({}, { ...BLOB_LIMITS, mostBytes: 3 * PIECE_BYTES });
+	const { clientOf } = await serve({}, { limits: { mostBytes: 3 * PIECE_BYTES } });
 	const client = clientOf("customer");
 	await assert.rejects(uploadBlob(client, { bytes: bytesOf(3 * PIECE_BYTES + 1) }), code("BLOB_LARGE"));
 	await assert.rejects(uploadBlob(client, { bytes: new Uint8Array(0) }), code("REQUEST_BAD"));
@@ -168,6 +168,34 @@ test("what the server refuses is told at once; what passes is waited for; a file
 	const abort = new AbortController();
 	abort.abort();
 	await assert.rejects(uploadBlob(client, { bytes: bytesOf(10) }, { signal: abort.signal }), /abort/i);
+});
+
+test("H1: a full disk is waited out, before the first piece and between two; one's own quota is not", async () => {
+	const GB = 1e9;
+	let freeBytes = GB;
+	const disk = async () => ({ bsize: 1, blocks: 100 * GB, bavail: freeBytes, files: 0, ffree: 0 });
+	const { clientOf } = await serve({}, { disk, limits: { mostHeldBytes: 5 * PIECE_BYTES } });
+	const client = clientOf("provider");
+	const waits: number[] = [];
+	const sleepMs = async (ms: number) => {
+		freeBytes = waits.push(ms) % 3 === 0 ? 50 * GB : GB;
+	};
+	const fills: Pick<ApiClient, "beginBlob" | "putBlob"> = {
+		beginBlob: client.beginBlob,
+		putBlob: async (input, call) => {
+			if (input.query.offset === PIECE_BYTES && waits.length < 6) freeBytes = GB;
+			return await client.putBlob(input, call);
+		},
+	};
+	const bytes = bytesOf(3 * PIECE_BYTES);
+	const blob = await uploadBlob(fills, { bytes }, { sleepMs });
+	assert.equal(waits.length, 6);
+	assert.deepEqual(await fetchBlob(client, blob), bytes);
+	await assert.rejects(uploadBlob(client, { bytes: bytesOf(3 * PIECE_BYTES, 2) }, noWait), code("BLOB_QUOTA"));
+	const query = { size: 10, from: "10.0.0.1" };
+	const named = { params: { root: blob.root }, query, body: new Uint8Array(32) };
+	await assert.rejects(client.beginBlob(named), code("CALLER_OTHER"));
+	await assert.rejects(clientOf("admin").beginBlob(named), code("BLOB_TREE"));
 });
 
 test("each its own; a job's are for its customer and its providers, and unknown to everybody else", async () => {

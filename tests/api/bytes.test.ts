@@ -110,8 +110,18 @@ test("a signature covers every byte; a piece may be sent twice, what changes som
 	assert.deepEqual([await release(), await release()], [200, 401]);
 });
 
+test("L4: a begin that was recorded does not begin again what its owner has let go", async () => {
+	const api = await start();
+	const roots = new Uint8Array(32);
+	const begin = `${path}?size=3000`;
+	const parts = { audience: AUDIENCE, method: "POST", path: begin, body: roots, timeMs: NOW_MS, nonce: "b".repeat(32) };
+	const headers = { ...BYTES, ...signRequest({ ...parts, blobName: blobNameOf(roots) }, signerOf("provider")) };
+	const send = async () => (await fetch(api.url + begin, { method: "POST", body: roots, headers })).status;
+	assert.deepEqual([await send(), await send()], [200, 401]);
+});
+
 test("pieces are counted by themselves: 200 a second of an address, and other writes as ever", async () => {
-	const api = await start({ limits: { readsPerS: 3, writesPerS: 2, transfersPerS: 200 } });
+	const api = await start({ limits: { readsPerS: 12, writesPerS: 2, transfersPerS: 200 } });
 	const client = createApiClient({ baseUrl: api.url, token: tokenOf("customer"), retries: 0 });
 	for (let i = 0; i < 200; i++)
 		if (i % 2 === 0) await client.putBlob(inputs.putBlob);

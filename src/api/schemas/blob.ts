@@ -19,7 +19,10 @@ export const piece = note(
 );
 export const byRoot = z.strictObject({ root });
 export const byJobAndRoot = z.strictObject({ id: note(sha256, "Name of a job, 64 lower-case hex digits"), root });
+/** Of the address that the process was asked from: with it the room of strangers is shared. */
+const from = note(z.optional(matching(/^[0-9a-zA-Z.:/%]{0,64}$/)), "Whose address it comes from (admins)");
 export const blobQuery = z.strictObject({ size, holder });
+export const beginQuery = z.strictObject({ size, holder, from });
 export const putQuery = z.strictObject({ size, offset, holder });
 const range = { first: z._default(offset, 0), length: z._default(integer(1, MOST_PIECE_BYTES), MOST_PIECE_BYTES) };
 export const readQuery = z.strictObject({ size, ...range, holder });

@@ -38,8 +38,12 @@ export interface JobDesk {
 	proven(): Promise<ProvenSpeed | null>;
 	/** A blob of the job into a file, which is whole and right when it resolves. */
 	download(job: string, blob: BlobName, path: string, signal: AbortSignal): Promise<void>;
-	/** Held by this provider afterwards. */
-	upload(from: { readonly path: string } | { readonly bytes: Uint8Array }, signal: AbortSignal): Promise<BlobName>;
+	/** Held by this provider afterwards. `patienceMs`: how long what passes is waited for, at most. */
+	upload(
+		from: { readonly path: string } | { readonly bytes: Uint8Array },
+		signal: AbortSignal,
+		patienceMs?: number,
+	): Promise<BlobName>;
 }
 
 export interface DeskOptions {
@@ -84,6 +88,7 @@ export function openJobDesk({ url, validatorKey, ...more }: DeskOptions): JobDes
 			return provenDevice(figures, devices);
 		},
 		download: (job, blob, path, signal) => downloadBlob(api, blob, path, { job, signal }),
-		upload: (from, signal) => uploadBlob(api, from, { signal }),
+		upload: (from, signal, patienceMs) =>
+			uploadBlob(api, from, { signal, ...(patienceMs !== undefined && { patienceMs }) }),
 	};
 }

@@ -345,7 +345,8 @@ export class PartWork {
 				const { kind, dims, type } = this.program!.tensors[tensor] ?? {};
 				if ((kind !== "state" && kind !== "result") || dims === undefined || type === undefined) return;
 				if (8 * elementCount(dims) > MOST_PREVIEW) return;
-				shown.push({ tensor, ...(await desk.upload({ bytes: await fetch(tensor) }, signal)) });
+				const bytes = await fetch(tensor);
+				shown.push({ tensor, ...(await desk.upload({ bytes }, signal, PREVIEW_PATIENCE_MS)) });
 			}
 			beats.show(shown);
 		} catch (error) {
@@ -411,6 +412,9 @@ const FINAL: ReadonlySet<string> = new Set([
  * or gone stays so until the time is over.
  */
 const OTHERWISE_SOON: ReadonlySet<string> = new Set(["SERVER_FAILED", "JOB_STATE"]);
+
+/** The run stands still meanwhile, and a part that does not advance goes to another. */
+const PREVIEW_PATIENCE_MS = 10_000;
 
 const plain = (why: string): string => why.replace(/[^\x20-\x7e]/g, " ").slice(0, 200);
 

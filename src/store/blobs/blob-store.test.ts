@@ -6,34 +6,18 @@ import { appendFileSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { foldPieces, PIECE_BYTES, pieceCount, pieceRoot } from "../../platform/blob-tree.ts";
+import { PIECE_BYTES, pieceCount } from "../../platform/blob-tree.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { leafHash, merkleRoot } from "../../protocol/hash/merkle.ts";
-import { BLOB_LIMITS, type BlobStore, openBlobStore } from "./blob-store.ts";
+import { bytesOf, described, upload } from "./blob-bytes.test-kit.ts";
+import { BLOB_LIMITS, openBlobStore } from "./blob-store.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "assay-blobs-"));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 let folders = 0;
 const newFolder = () => join(scratch, `store${folders++}`);
 
-function bytesOf(size: number, salt = 1): Uint8Array {
-	const bytes = new Uint8Array(size);
-	for (let i = 0; i < size; i += 997) bytes[i] = (i / 997 + salt) & 255;
-	return bytes;
-}
-async function described(bytes: Uint8Array) {
-	const pieces: Uint8Array[] = [];
-	for (let at = 0; at < bytes.length; at += PIECE_BYTES)
-		pieces.push(await pieceRoot(bytes.subarray(at, at + PIECE_BYTES)));
-	return { pieces, blob: { root: bytesToHex(foldPieces(pieces)), size: bytes.length } };
-}
-const upload = async (store: BlobStore, holder: string, bytes: Uint8Array) => {
-	const { pieces, blob } = await described(bytes);
-	let at = await store.begin(holder, blob, pieces);
-	while (at < bytes.length) at = await store.put(holder, blob, at, bytes.subarray(at, at + PIECE_BYTES));
-	return blob;
-};
 const refuses = (act: Promise<unknown>, code: string) =>
 	assert.rejects(act, (error) => error instanceof AssayError && error.code === code && error.hint !== "");
 const TWO = bytesOf(PIECE_BYTES + 5000);
@@ -114,7 +98,7 @@ test("a restart goes on where the upload stood; a piece torn by a crash is asked
 	const last = await openBlobStore(folder);
 	assert.equal(await last.begin("ann", blob, pieces), TWO.length);
 	assert.deepEqual(await last.read("ann", blob, 0, TWO.length), TWO);
-	assert.deepEqual(readdirSync(join(folder, "parts", "ann")), []);
+	assert.deepEqual(readdirSync(join(folder, "parts")), [], "its folder goes with the last upload");
 });
 
 test("two with one blob: knowing its name gives nothing; each has its own; the last one's release removes it", async () => {
@@ -147,10 +131,7 @@ test("two with one blob: knowing its name gives nothing; each has its own; the l
 test("quotas, names, sizes; uploads that nobody goes on with are given up", async () => {
 	const folder = newFolder();
 	const store = await openBlobStore(folder, {
-		mostBytes: 10_000,
-		mostHeldBytes: 12_000,
-		mostUploads: 2,
-		reserveBytes: 0,
+		limits: { mostBytes: 10_000, mostHeldBytes: 12_000, mostUploads: 2, reserveBytes: 0 },
 	});
 	const begin = async (size: number, salt = 1, holder = "ann") => {
 		const { blob, pieces } = await described(bytesOf(size, salt));
@@ -211,7 +192,7 @@ test("a piece has its place, also where another has the same bytes", async () =>
 });
 
 test("many that are begun at once are not more than one after the other", async () => {
-	const store = await openBlobStore(newFolder(), { ...BLOB_LIMITS, mostUploads: 2 });
+	const store = await openBlobStore(newFolder(), { limits: { mostUploads: 2 } });
 	const all = await Promise.all(Array.from({ length: 8 }, (_, i) => described(bytesOf(100, i))));
 	const begun = await Promise.allSettled(all.map(({ blob, pieces }) => store.begin("ann", blob, pieces)));
 	assert.equal(begun.filter(({ status }) => status === "fulfilled").length, 2);
@@ -221,9 +202,9 @@ test("an upload that was begun while there was room does not take the reserve", 
 	const folder = newFolder();
 	const { blob, pieces } = await described(TWO);
 	await (await openBlobStore(folder)).begin("ann", blob, pieces);
-	const later = await openBlobStore(folder, { ...BLOB_LIMITS, reserveBytes: 2 ** 62 });
-	await refuses(later.put("ann", blob, 0, TWO.subarray(0, PIECE_BYTES)), "BLOB_QUOTA");
-	await refuses(later.begin("bob", blob, pieces), "BLOB_QUOTA");
+	const later = await openBlobStore(folder, { limits: { reserveBytes: 2 ** 62 } });
+	await refuses(later.put("ann", blob, 0, TWO.subarray(0, PIECE_BYTES)), "BLOB_FULL");
+	await refuses(later.begin("bob", blob, pieces), "BLOB_FULL");
 });
 
 test("a piece of which the disk takes a part is not acknowledged, nor the file of a download", () => {

@@ -95,6 +95,48 @@ onBothServers((server) => {
 		await assert.rejects(store.jobs.create(wrong), code("STORE_INPUT"));
 	});
 
+	test("L8: what a customer's jobs keep is counted until they are cleared, each blob once", async () => {
+		const [dora, earl] = [idOf("dora"), idOf("earl")];
+		const blob = (digit: string, size: number) => ({ root: digit.repeat(64), size });
+		const given = [blob("1", 100), blob("2", 1000)].map((one, tensor) => ({ ...one, tensor }));
+		const of = (name: string, customer: string, more: object) => {
+			const id = idOf(name);
+			const wish = { ...spec, program: blob("a", 20), ...more } as typeof spec;
+			return store.jobs.create({ id, customer, spec: wish, offer: { id }, record: recordOf(id, {}, {}), atMs: 10 });
+		};
+		const { job } = await of("dora 1", dora, { given });
+		await of("dora 2", dora, { given: [given[0]], generation: blob("3", 7) });
+		await of("earl 1", earl, { given: [] });
+		assert.equal(await store.jobs.keptBytes(dora, []), 1127);
+		assert.equal(await store.jobs.keptBytes(dora, [blob("a", 20), blob("1", 100), blob("9", 4)]), 1131);
+		assert.equal(await store.jobs.keptBytes(earl, [blob("1", 100)]), 120);
+		const record = recordOf(job.id, { state: "paid" }, { state: "refunded" });
+		await store.jobs.change({ id: job.id, version: job.version, record, atMs: 70 });
+		assert.equal(await store.jobs.keptBytes(dora, []), 1127, "over, and kept still");
+		await store.jobs.cleared(job.id);
+		assert.equal(await store.jobs.keptBytes(dora, []), 127);
+	});
+
+	test("H1: who has a part to run or to answer for is at work, who has a job here is a customer", async () => {
+		const [fred, gina, hugo, nobody] = ["fred", "gina", "hugo", "nobody"].map((name) => idOf(name)) as [
+			string,
+			string,
+			string,
+			string,
+		];
+		const id = idOf("standing");
+		const part = { state: "running", provider: gina } as const;
+		const made = { id, customer: fred, spec, offer: { id }, record: recordOf(id, part, {}), atMs: 10 };
+		const { job } = await store.jobs.create(made);
+		const standings = async () => Promise.all([fred, gina, hugo, nobody].map((key) => store.jobs.standingOf(key)));
+		assert.deepEqual(await standings(), ["customer", "working", "stranger", "stranger"]);
+		const over = recordOf(id, { state: "paid", provider: gina }, { state: "refunded" });
+		await store.jobs.change({ id, version: job.version, record: over, atMs: 70 });
+		assert.deepEqual(await standings(), ["customer", "stranger", "stranger", "stranger"]);
+		await store.jobs.cleared(id);
+		assert.deepEqual(await standings(), ["stranger", "stranger", "stranger", "stranger"]);
+	});
+
 	test("a customer has so many at once, however many it asks for at once; its own again is not one more", async () => {
 		const carl = { customer: idOf("carl"), mostOpen: 2 };
 		const asked = await Promise.allSettled([1, 2, 3, 4, 5].map((i) => create(`carl ${i}`, carl)));

@@ -4,7 +4,7 @@
 import type { Json } from "../../protocol/bytes/canonical-json.ts";
 import type { JobRecord } from "../../protocol/network/job.ts";
 import type { JobSpec } from "../../protocol/network/job-spec.ts";
-import { hex, integer, list } from "../check-input.ts";
+import { hex, integer, list, text } from "../check-input.ts";
 import type { StoreContext } from "../context.ts";
 import { type Query, readPage } from "../page.ts";
 import { addFraud, changeJob, createJob, type JobChange, type NewJob } from "./change-job.ts";
@@ -155,6 +155,34 @@ function jobsUnderWay({ database }: StoreContext) {
 					UNION SELECT unnest(auditors) FROM job_parts WHERE auditors <> '{}') n`,
 			);
 			return new Set(row?.ids?.split(" ") ?? []);
+		},
+
+		/**
+		 * What a key has to do here: a provider with a part to run, to hand in or to answer for, or the customer
+		 * of a job whose blobs are kept.
+		 */
+		async standingOf(key: string): Promise<"stranger" | "customer" | "working"> {
+			const [row] = await database.read<{ readonly working: boolean; readonly customer: boolean }>(
+				`SELECT EXISTS (SELECT 1 FROM job_parts WHERE provider = $1 AND state IN ('assigned', 'running', 'claimed'))
+						OR EXISTS (SELECT 1 FROM job_parts WHERE auditors <> '{}' AND $1 = ANY (auditors)) AS working,
+					EXISTS (SELECT 1 FROM jobs WHERE customer = $1 AND NOT is_cleared) AS customer`,
+				[text("a key", key, 80)],
+			);
+			if (row!.working) return "working";
+			return row!.customer ? "customer" : "stranger";
+		},
+
+		/** Bytes of all that a customer's jobs and this one more would keep, each blob once. */
+		async keptBytes(customer: string, more: readonly { readonly root: string; readonly size: number }[]) {
+			const [row] = await database.read<{ readonly bytes: string }>(
+				`SELECT coalesce(sum(size), 0)::text AS bytes FROM (
+					SELECT b->>'root' AS root, (b->>'size')::numeric AS size FROM jobs,
+						jsonb_array_elements(jsonb_build_array(spec->'program', spec->'generation') || (spec->'given')) AS b
+						WHERE customer = $1 AND NOT is_cleared AND jsonb_typeof(b) = 'object'
+					UNION SELECT b->>'root', (b->>'size')::numeric FROM jsonb_array_elements($2::jsonb) AS b) AS kept`,
+				[text("a customer", customer, 80), JSON.stringify(more)],
+			);
+			return Number(row!.bytes);
 		},
 
 		/** Whose claims are disputed and stand still: lost or convicted by its row, claimed by its part. */

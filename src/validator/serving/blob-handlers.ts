@@ -3,9 +3,19 @@ import type { BinaryReply, Caller } from "../../api/route.ts";
 import type { Handlers } from "../../api/routes.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import type { BlobName } from "../../protocol/network/job-spec.ts";
+import type { Standing } from "../../store/blobs/guest-room.ts";
 import { callerHolder, jobHolder } from "../jobs/blobs/blob-holders.ts";
 import type { ValidatorContext } from "../validator-context.ts";
 import { isAdmin, mayReadJob } from "./caller.ts";
+
+/** A process of ours says whom it was asked by. Throws CALLER_OTHER where somebody else does. */
+function addressFor(caller: Caller, named: string | undefined, address: string): string {
+	if (named === undefined) return address;
+	if (isAdmin(caller)) return named;
+	throw new AssayError("CALLER_OTHER", "only a validator's own processes name an address", {
+		hint: "Leave it out: your address is seen.",
+	});
+}
 
 /** Throws CALLER_OTHER where somebody else's are asked for. */
 function holderFor(caller: Caller, named: string | undefined): string {
@@ -16,6 +26,12 @@ function holderFor(caller: Caller, named: string | undefined): string {
 	});
 }
 
+/** What a holder is where room is shared: what it has to do here counts, never what it says of itself. */
+async function standingOf({ jobs }: Pick<ValidatorContext["store"], "jobs">, holder: string): Promise<Standing> {
+	// Tokens are the operator's gift; everything else may be anybody's key.
+	return holder.startsWith("token-") ? "customer" : await jobs.standingOf(holder);
+}
+
 const reply = (bytes: Uint8Array): BinaryReply => ({ bytes, sizeBytes: bytes.length, sha256: null });
 
 export function blobHandlers({ store, blobs }: Pick<ValidatorContext, "store" | "blobs">) {
@@ -24,13 +40,15 @@ export function blobHandlers({ store, blobs }: Pick<ValidatorContext, "store" | 
 		size: query.size,
 	});
 	return {
-		async beginBlob({ params, query, body, caller }) {
+		async beginBlob({ params, query, body, caller, address }) {
 			if (body.length % 32 !== 0)
 				throw new AssayError("BLOB_TREE", "the body is the roots of the pieces, 32 bytes each", {
 					hint: "Send the roots of the blob's pieces of 1 MiB, in order.",
 				});
 			const pieces = Array.from({ length: body.length / 32 }, (_, i) => body.subarray(32 * i, 32 * i + 32));
-			return { offset: await blobs.begin(holderFor(caller, query.holder), named(params, query), pieces) };
+			const holder = holderFor(caller, query.holder);
+			const guest = { from: addressFor(caller, query.from, address), standing: await standingOf(store, holder) };
+			return { offset: await blobs.begin(holder, named(params, query), pieces, guest) };
 		},
 		async putBlob({ params, query, body, bodyRoot, caller }) {
 			const holder = holderFor(caller, query.holder);
@@ -41,14 +59,9 @@ export function blobHandlers({ store, blobs }: Pick<ValidatorContext, "store" | 
 			return reply(await blobs.read(holder, named(params, query), query.first, query.length));
 		},
 		async listBlobs({ query, caller }) {
-			const held = (await blobs.held(holderFor(caller, query.holder))).map((blob) => ({
-				blob,
-				key: `${blob.root}-${blob.size}`,
-			}));
-			const left = held.filter(({ key }) => query.cursor === undefined || key > query.cursor);
-			const shown = left.slice(0, query.limit);
-			const last = left.length > shown.length ? shown.at(-1) : undefined;
-			return { rows: shown.map(({ blob }) => blob), cursor: last?.key ?? null };
+			const options = { after: query.cursor ?? null, limit: query.limit };
+			const { rows, next } = await blobs.list(holderFor(caller, query.holder), options);
+			return { rows, cursor: next };
 		},
 		async releaseBlob({ params, query, caller }) {
 			await blobs.release(holderFor(caller, query.holder), named(params, query));

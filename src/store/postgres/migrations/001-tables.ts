@@ -399,6 +399,7 @@ CREATE TABLE job_parts (
 	auditors text[] NOT NULL,
 	PRIMARY KEY (job, part)
 );
+CREATE INDEX job_parts_of_provider ON job_parts (provider) WHERE state IN ('assigned', 'running', 'claimed');
 CREATE INDEX job_parts_busy ON job_parts (job) WHERE state IN ('assigned', 'running') OR auditors <> '{}';
 
 CREATE TABLE job_events (

@@ -8,6 +8,9 @@ export const jobHolder = (job: string): string => `job-${job}`;
 /** Answers of auditors, kept from everybody until the claim is there. */
 export const auditHolder = (job: string): string => `audit-${job}`;
 
+/** What jobs hold is bounded by what jobs cost; everybody else shares one bounded room. */
+export const isGuest = (holder: string): boolean => !/^(job|audit)-/.test(holder);
+
 /** A caller without a key or a token holds nothing. Throws CALLER_OTHER. */
 export function callerHolder({ key, tokenId }: Caller): string {
 	if (key !== null) return key;

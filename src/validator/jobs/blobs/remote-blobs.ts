@@ -8,7 +8,10 @@ import { bytesToHex, concatBytes } from "../../../protocol/bytes/bytes.ts";
 import type { BlobName } from "../../../protocol/network/job-spec.ts";
 import type { Blobs } from "../../../store/blobs/blob-store.ts";
 
-type Door = Pick<ApiClient, "beginBlob" | "putBlob" | "getBlob" | "getJobBlob" | "releaseBlob" | "shareBlob" | "rows">;
+type Door = Pick<
+	ApiClient,
+	"beginBlob" | "putBlob" | "getBlob" | "getJobBlob" | "releaseBlob" | "shareBlob" | "listBlobs" | "rows"
+>;
 
 export function createRemoteBlobs(door: Door): Blobs {
 	const of = ({ root, size }: BlobName, holder: string) => ({ params: { root }, query: { size, holder } });
@@ -17,8 +20,11 @@ export function createRemoteBlobs(door: Door): Blobs {
 		await door.shareBlob({ params, query: { ...query, to: other } });
 	};
 	return {
-		async begin(holder, blob, pieces) {
-			return (await door.beginBlob({ ...of(blob, holder), body: concatBytes(...pieces) })).offset;
+		async begin(holder, blob, pieces, guest) {
+			const { params, query } = of(blob, holder);
+			// What the holder is there that process finds out itself, in the same database.
+			const from = guest === undefined ? {} : { from: guest.from };
+			return (await door.beginBlob({ params, query: { ...query, ...from }, body: concatBytes(...pieces) })).offset;
 		},
 		async put(holder, blob, offset, bytes, root = null) {
 			const { params, query } = of(blob, holder);
@@ -56,6 +62,10 @@ export function createRemoteBlobs(door: Door): Blobs {
 		},
 		async release(holder, blob) {
 			await door.releaseBlob(of(blob, holder));
+		},
+		async list(holder, { after, limit }) {
+			const { rows, cursor } = await door.listBlobs({ query: { holder, limit, ...(after && { cursor: after }) } });
+			return { rows, next: cursor };
 		},
 		async held(holder) {
 			const held: BlobName[] = [];

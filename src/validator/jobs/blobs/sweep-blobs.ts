@@ -26,7 +26,7 @@ export async function sweepBlobs(
 	for (const holder of await blobs.idleHolders(idleBeforeMs)) {
 		const job = OF_JOB.exec(holder)?.[1];
 		// A process that was killed while a job was handed in left blobs of a job that is none.
-		if (job === undefined || (await store.jobs.summary(job)) === null) await blobs.releaseAll(holder);
+		if (job === undefined || (await store.jobs.summary(job)) === null) await blobs.releaseUnused(holder, idleBeforeMs);
 	}
 	await store.jobs.pruneEvents({ beforeMs: Math.max(0, nowMs - config.keepHistoryMs) });
 }

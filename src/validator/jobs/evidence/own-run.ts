@@ -1,10 +1,11 @@
 // The validator's own engine with what a re-run needs: blobs of the job in a folder that is its store, a
 // limit of time, and both gone afterwards.
-import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ReadBlob } from "../../../engine/client/load-tensor.ts";
 import type { OpenWorkSession } from "../../../engine/client/work-session.ts";
 import { makeFolder } from "../../../platform/durable-file.ts";
+import { isRunning, markOwnProcess } from "../../../platform/living-process.ts";
 import type { BlobName } from "../../../protocol/network/job-spec.ts";
 import { peakBytes } from "../../../work/program/peak-bytes.ts";
 import type { Program } from "../../../work/program/shapes.ts";
@@ -41,7 +42,8 @@ export async function withOwnEngine<T>(
 ): Promise<T> {
 	if (engine === null) throw new Unable("this validator has no engine of its own");
 	await makeFolder(scratch);
-	const folder = await mkdtemp(join(scratch, "rerun-"));
+	const { pid, startTicks } = await markOwnProcess();
+	const folder = await mkdtemp(join(scratch, `rerun-${pid}-${startTicks}-`));
 	let timer: NodeJS.Timeout | undefined;
 	try {
 		for (const { holder, root, size } of held) {
@@ -68,6 +70,18 @@ export async function withOwnEngine<T>(
 	} finally {
 		clearTimeout(timer);
 		await rm(folder, { recursive: true, force: true });
+	}
+}
+
+/**
+ * At the start: folders of processes that were killed. Their links would keep blobs on disk that nobody
+ * holds.
+ */
+export async function clearReruns(scratch: string): Promise<void> {
+	for (const name of await readdir(scratch).catch(() => [])) {
+		const [, pid, startTicks] = /^rerun-(\d+)-(\d*)-/.exec(name) ?? [];
+		if (startTicks !== undefined && !(await isRunning({ pid: Number(pid), startTicks })))
+			await rm(join(scratch, name), { recursive: true, force: true });
 	}
 }
 

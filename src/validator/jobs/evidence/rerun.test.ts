@@ -1,16 +1,18 @@
 // Windows of a claim run again: from states that its claimant uploads and that fold to its own S, on the
 // validator's engine. And what a provider answers.
 import assert from "node:assert/strict";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { markOwnProcess } from "../../../platform/living-process.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import { type JobQuestion, questionText } from "../../../protocol/network/job-question.ts";
 import { mlpSample } from "../../../work/builder/samples.test-kit.ts";
 import { claimHash } from "../../../work/trace/commitments.ts";
 import type { ClaimAtHand, EvidenceMeans } from "./claim-at-hand.ts";
+import { clearReruns } from "./own-run.ts";
 import { rerun } from "./rerun.ts";
 import {
 	answererOf,
@@ -36,6 +38,17 @@ const code = (expected: string) => (error: unknown) => error instanceof AssayErr
 let honest: Runner;
 before(async () => {
 	honest = await runnerOf(scratch, mlpSample(), LAST);
+});
+
+test("L2: at the start folders of killed re-runs go, whose links keep blobs on disk; those of the living stay", async () => {
+	const folder = join(scratch, "left");
+	const { pid, startTicks } = await markOwnProcess();
+	const living = `rerun-${pid}-${startTicks}-abcdef`;
+	for (const name of [living, `rerun-${pid}-1-abcdef`, "rerun-999999999-5-abcdef", "other"])
+		mkdirSync(join(folder, name, "store"), { recursive: true });
+	await clearReruns(folder);
+	assert.deepEqual(readdirSync(folder).sort(), ["other", living].sort());
+	await clearReruns(join(scratch, "not there"));
 });
 
 /** A part of the honest run, claimed and answerable. */

@@ -9,7 +9,7 @@ import { AssayError } from "../../../protocol/assay-error.ts";
 import { codes } from "../../../protocol/codes.ts";
 import type { JobMethod, JobTerms } from "../../../protocol/network/job.ts";
 import type { JobOffer } from "../../../protocol/network/job-offer.ts";
-import type { JobSpec } from "../../../protocol/network/job-spec.ts";
+import type { BlobName, JobSpec } from "../../../protocol/network/job-spec.ts";
 import { methodOf } from "../../../verify/methods/methods.ts";
 import { proofOps, provingPlan } from "../../../work/plan/proving-plan.ts";
 import type { JobWork } from "../../../work/program/job-work.ts";
@@ -76,6 +76,7 @@ export async function askQuote(
 			"JOB_ACCOUNT",
 			jobChain === null ? "this validator has no chain" : "name who will fund the job",
 		);
+	await mustBeKept(context, ask.customer, spec);
 	const work = await works.open(spec, ask.holder);
 	// The job may wait for whoever is at work, and for what is locked meanwhile.
 	const all = (await hosts.known()).map((host) => ({ ...host, isFree: true, freeBondMicros: host.depositMicros }));
@@ -127,6 +128,29 @@ async function mustBeFunded({ jobChain }: JobContext, offer: JobOffer): Promise<
 		});
 }
 
+const blobsOf = (spec: JobSpec): BlobName[] =>
+	[spec.program, ...spec.given, ...(spec.generation ? [spec.generation] : [])].map(({ root, size }) => ({
+		root,
+		size,
+	}));
+
+/**
+ * Said before anything is paid, and looked at again when it is handed in. ATTACK: a job keeps its inputs for
+ * a week after its end, so that job after job would keep as much again.
+ */
+async function mustBeKept(
+	{ store, config }: Pick<JobContext, "store" | "config">,
+	customer: string,
+	spec: JobSpec,
+): Promise<void> {
+	const { jobKeptBytes } = config.params;
+	const bytes = await store.jobs.keptBytes(customer, blobsOf(spec));
+	if (bytes > jobKeptBytes)
+		throw new AssayError("JOB_QUOTA", `its jobs would keep ${bytes} bytes, ${jobKeptBytes} are allowed`, {
+			hint: "Wait until the blobs of earlier jobs are removed, or hand in the same blobs again: each counts once.",
+		});
+}
+
 /** The job gets all that it needs; whatever the customer does with its own blobs afterwards. */
 async function takeBlobs(
 	{ blobs }: Pick<JobContext, "blobs">,
@@ -134,9 +158,7 @@ async function takeBlobs(
 	id: string,
 	spec: JobSpec,
 ): Promise<void> {
-	const all = [spec.program, ...spec.given, ...(spec.generation ? [spec.generation] : [])];
-	const names = all.map(({ root, size }) => ({ root, size }));
-	const absent = await blobs.shareAll(holder, names, jobHolder(id));
+	const absent = await blobs.shareAll(holder, blobsOf(spec), jobHolder(id));
 	if (absent.length > 0) throw missing(absent.map(({ root }) => root));
 }
 
@@ -161,6 +183,7 @@ export async function submitJob(
 	// What was offered was found out from the same bytes: their root is in the terms.
 	if (work.root !== terms.program || work.inputs !== terms.inputs)
 		throw new AssayError("JOB_OFFER", "the offer cannot be used: the program or its inputs are others");
+	await mustBeKept(context, customer, spec);
 	await takeBlobs(context, holder, id, spec);
 	const row = await store.jobs.create(
 		{

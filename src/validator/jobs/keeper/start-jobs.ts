@@ -15,6 +15,7 @@ import { createAskedBook } from "../evidence/asked-book.ts";
 import type { EvidenceMeans } from "../evidence/claim-at-hand.ts";
 import { createEvidence } from "../evidence/evidence.ts";
 import { ownEngine } from "../evidence/own-engine.ts";
+import { clearReruns } from "../evidence/own-run.ts";
 import { createAuditBegins } from "./audit-begins.ts";
 import { createJobChain } from "./job-chain.ts";
 import type { JobContext } from "./job-context.ts";
@@ -60,6 +61,7 @@ export async function createJobs(
 	const jobChain = chain === null ? null : openJobChain(base, chain);
 	const scratch = join(config.dataDir, "scratch");
 	await makeFolder(scratch);
+	await clearReruns(scratch);
 	const asked = createAskedBook();
 	const means: EvidenceMeans = {
 		...{ blobs, scratch, answers: store.jobAnswers, nowMs: env.nowMs },
