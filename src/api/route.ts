@@ -31,6 +31,8 @@ export interface Route {
 	readonly waitsFor?: "chain" | "disk" | "host";
 	/** Its body is so many bytes at most, as they are (application/octet-stream). Without it: JSON. */
 	readonly mostBytes?: number;
+	/** Its JSON may have so many bytes. Without it: as many as the server's setting says. */
+	readonly mostJsonBytes?: number;
 	/**
 	 * A second time it changes nothing and gives nothing new: its signature needs no nonce that somebody
 	 * remembers.

@@ -371,6 +371,7 @@ export const routes = {
 		role: "customer",
 		cost: 5,
 		waitsFor: "chain",
+		mostJsonBytes: job.MAX_SPEC_BYTES,
 		body: job.quoteBody,
 		reply: job.quote,
 		problems: [
@@ -389,6 +390,7 @@ export const routes = {
 		status: 201,
 		cost: 5,
 		waitsFor: "chain",
+		mostJsonBytes: job.MAX_SPEC_BYTES,
 		body: job.submitBody,
 		reply: job.job,
 		problems: [
@@ -564,6 +566,7 @@ export const routes = {
 	beatPart: write("/v1/jobs/:id/parts/:part/beat", "A sign of life, with what is done and how it goes", {
 		role: "provider",
 		params: job.byPart,
+		mostJsonBytes: job.MAX_BEAT_BYTES,
 		body: job.beatBody,
 		reply: job.beatReply,
 		problems: ["JOB_UNKNOWN", "JOB_STATE", "JOB_CLAIM", "BLOB_UNKNOWN"],
@@ -575,6 +578,7 @@ export const routes = {
 			role: "provider",
 			waitsFor: "chain",
 			params: job.byPart,
+			mostJsonBytes: job.MAX_KEPT_BYTES,
 			body: job.claimBody,
 			reply: job.claimReply,
 			problems: ["JOB_UNKNOWN", "JOB_STATE", "JOB_CLAIM", "BLOB_UNKNOWN"],

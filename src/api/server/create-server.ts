@@ -63,7 +63,7 @@ export function createApiServer<H extends Handlers>(
 	});
 	const app = createApp(options, { limits, logger, metrics, gate });
 	const turns = lanes.store;
-	addRequestHooks(app, options, { proxies, turns, unread, pieces, logger, metrics, closing: closing.signal });
+	addRequestHooks(app, options, { limits, proxies, turns, unread, pieces, logger, metrics, closing: closing.signal });
 	const dashboardFile = options.dashboard === undefined ? null : registerDashboard(app, options.dashboard);
 	app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, options.staticFile, dashboardFile));
 	const fixed = new Map<RouteName, FixedReply>();
@@ -73,7 +73,6 @@ export function createApiServer<H extends Handlers>(
 			method: route.method,
 			url: route.path,
 			config: { name },
-			bodyLimit: route.mostBytes ?? limits.bodyBytes,
 			exposeHeadRoute: route.method === "GET",
 			handler: (request, reply) =>
 				answer(name, route, handlers[name], request, reply, { streams, logger, limiter, limits, fixed, lanes }),

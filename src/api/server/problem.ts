@@ -82,8 +82,9 @@ export function problemDocument(source: ProblemSource, requestId: string): Probl
 /** fastify's own refusals (before a handler runs) carry a status below 500 and a code of theirs. */
 function toldByFastify(error: unknown): { code: string; status: number; detail: string } | null {
 	if (!(error instanceof Error)) return null;
-	const { statusCode, code = "" } = error as Error & { statusCode?: number; code?: string };
-	if (!code.startsWith("FST_ERR_") || statusCode === undefined) return null;
+	// The code of an AbortError is a number.
+	const { statusCode, code } = error as Error & { statusCode?: number; code?: unknown };
+	if (typeof code !== "string" || !code.startsWith("FST_ERR_") || statusCode === undefined) return null;
 	if (code === "FST_ERR_CTP_BODY_TOO_LARGE")
 		return { code: "BODY_TOO_LARGE", status: 413, detail: "the body is too large" };
 	if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE" || code === "FST_ERR_CTP_INVALID_TYPE")
