@@ -6,6 +6,7 @@ import helmet from "@fastify/helmet";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Logger } from "pino";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { retryAfterMs } from "../../protocol/passing.ts";
 import { SECURITY_HEADERS, sendProblem } from "./answer-unknown.ts";
 import type { Gate } from "./gate.ts";
 import type { ApiMetrics } from "./metrics.ts";
@@ -62,6 +63,8 @@ export function createApp(
 		if (source.isOurs && !(reply.raw.destroyed && isAbort(error)))
 			logger.error({ ...told, err: error }, "a handler failed");
 		else if (reply.raw.destroyed) logger.info(told, "the client hung up");
+		const waitMs = source.status === 429 ? retryAfterMs(error) : 0;
+		if (waitMs > 0) reply.header("retry-after", Math.ceil(waitMs / 1000));
 		if (source.status === 401) reply.header("www-authenticate", "Bearer");
 		// A body that was not read to its end leaves the connection in the middle of it.
 		if (source.status === 413) reply.header("connection", "close");

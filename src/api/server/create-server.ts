@@ -101,7 +101,7 @@ export function createApiServer<H extends Handlers>(
 		/** Of replies that nobody has taken yet, for tests. */
 		unreadBytes: () => unread.bytes(),
 		/** Requests that wait for their turn, and connections of an address, for tests. */
-		waiting: () => lanes.store.waiting() + lanes.chain.waiting() + lanes.disk.waiting(),
+		waiting: () => lanes.store.waiting() + lanes.chain.waiting() + lanes.disk.waiting() + lanes.program.waiting(),
 		connections: guests.ofAddress,
 	};
 
@@ -135,6 +135,7 @@ function createLanes(limits: ApiLimits, closing: AbortSignal) {
 		store: createFairQueue({ ...bounds, atOnce: limits.storeAtOnce, refused }),
 		chain: createFairQueue({ ...bounds, atOnce: limits.chainAtOnce, refused }),
 		disk: createFairQueue({ ...bounds, atOnce: limits.diskAtOnce, refused }),
+		program: createFairQueue({ ...bounds, atOnce: limits.programsAtOnce, refused }),
 	};
 	closing.addEventListener("abort", () => {
 		for (const lane of Object.values(lanes)) lane.close();

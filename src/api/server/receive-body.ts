@@ -20,8 +20,8 @@ export interface ExpectedBody {
 const NOTHING: ExpectedBody = { isBytes: false, length: 0 };
 
 /**
- * By the headers alone, before a byte is read. Throws CONTENT_TYPE_WRONG where bytes are sent for JSON or JSON
- * for bytes, REQUEST_BAD without a length, BODY_TOO_LARGE.
+ * By the headers alone, before a byte is read. Throws CONTENT_TYPE_WRONG where bytes are sent for JSON or
+ * JSON for bytes, REQUEST_BAD without a length, BODY_TOO_LARGE.
  */
 export function expectedBody(route: Route, headers: Headers, limits: Pick<ApiLimits, "bodyBytes">): ExpectedBody {
 	const { mostBytes, mostJsonBytes = limits.bodyBytes, method } = route;
@@ -45,9 +45,9 @@ export const namedLength = (bodyName: string): number | null =>
 	bodyName.includes("-") ? Number(bodyName.slice(bodyName.indexOf("-") + 1)) : null;
 
 /**
- * The whole body. `onBytes` hears of each part before it is kept, and may refuse it by throwing. Whoever sends
- * less than so many bytes a second, over a whole window, is cut off, and so hears nothing: a client tries
- * again, as after any connection that broke.
+ * The whole body. `onBytes` hears of each part before it is kept, and may refuse it by throwing. Whoever
+ * sends less than so many bytes a second, over a whole window, is cut off, and so hears nothing: a client
+ * tries again, as after any connection that broke.
  */
 export function receiveBody(
 	payload: Readable,
@@ -92,7 +92,8 @@ export function receiveBody(
 }
 
 /**
- * What a body is called where it is signed; of bytes also the root of their tree, which their taker needs too.
+ * What a body is called where it is signed; of bytes also the root of their tree, which their taker needs
+ * too.
  */
 export async function nameBody(
 	body: Uint8Array,

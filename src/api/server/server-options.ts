@@ -69,12 +69,13 @@ export const DEFAULT_LIMITS = {
 	/** A connection whose request was refused for coming too soon is not read for so long. */
 	refusedHoldMs: 1000,
 	/**
-	 * Requests at work at once that wait for the database, the chain's node, or the disk of blobs; the others
-	 * take turns by address.
+	 * Requests at work at once that wait for the database, the chain's node, the disk of blobs, or a program to
+	 * be opened; the others take turns by address.
 	 */
 	storeAtOnce: 8,
 	chainAtOnce: 4,
 	diskAtOnce: 8,
+	programsAtOnce: 4,
 	/** Requests that wait for their turn, of one address and in all. */
 	turnsPerAddress: 64,
 	turnsInAll: 1024,
