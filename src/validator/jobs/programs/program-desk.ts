@@ -1,7 +1,8 @@
 // The thread that opens strangers' programs, and the line before it. ATTACK: any key may name a program of a
 // MiB that takes seconds to open, check and quote, and the validator's own thread has everybody's sockets,
 // the agents' links and the clock of probes. So it happens elsewhere, one program at a time, names in
-// rotation, within a budget. A program beyond the budget is not called false: this validator does not take it.
+// rotation, within a budget. A program beyond the budget is not called false: this validator does not take
+// it.
 import type { Worker } from "node:worker_threads";
 import { createFairQueue } from "../../../platform/fair-queue.ts";
 import { startThread, threadFile } from "../../../platform/thread-file.ts";
