@@ -31,6 +31,7 @@ const PLATFORM = [
 	"environment",
 	"fair-queue",
 	"folder-lock",
+	"in-slices",
 	"key-file",
 	"keyed-mutex",
 	"living-process",

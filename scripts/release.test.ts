@@ -177,7 +177,7 @@ test("the package holds what it needs, both engines, and nothing to install", ()
 
 	const files = filesBelow(installed);
 	const allowed =
-		/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY-LICENSES\.txt|bin\/assay\.mjs|dist\/(assay|verifier-thread|prefill-thread|trees-thread|part-[A-Z0-9]+)\.mjs|dist\/library\/((index|probe|client|part-[A-Z0-9]+)\.mjs|[a-z0-9/-]+\.d\.ts)|examples\/library\/[\w-]+\.(md|mjs|html|py|sh|yml)|dist\/web\/[A-Za-z0-9.-]+|docs\/.+|vectors\/[^/]+\.assay|prebuilt\/linux-(x64|arm64)\/assay-engine)$/;
+		/^(package\.json|README\.md|LICENSE|CHANGELOG\.md|THIRD-PARTY-LICENSES\.txt|bin\/assay\.mjs|dist\/(assay|verifier-thread|program-thread|prefill-thread|trees-thread|part-[A-Z0-9]+)\.mjs|dist\/library\/((index|probe|client|part-[A-Z0-9]+)\.mjs|[a-z0-9/-]+\.d\.ts)|examples\/library\/[\w-]+\.(md|mjs|html|py|sh|yml)|dist\/web\/[A-Za-z0-9.-]+|docs\/.+|vectors\/[^/]+\.assay|prebuilt\/linux-(x64|arm64)\/assay-engine)$/;
 	assert.deepEqual(
 		files.filter((file) => !allowed.test(file)),
 		[],
@@ -187,6 +187,7 @@ test("the package holds what it needs, both engines, and nothing to install", ()
 		"docs/cli.md",
 		"THIRD-PARTY-LICENSES.txt",
 		"dist/verifier-thread.mjs",
+		"dist/program-thread.mjs",
 		"dist/prefill-thread.mjs",
 		"dist/trees-thread.mjs",
 	])

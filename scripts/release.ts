@@ -106,6 +106,7 @@ async function packCli(stage: string): Promise<string[]> {
 		entryPoints: {
 			assay: "src/cli/main.ts",
 			"verifier-thread": "src/validator/probing/verifier-thread.ts",
+			"program-thread": "src/validator/jobs/programs/program-thread.ts",
 			"prefill-thread": "src/validator/jobs/evidence/prefill-thread.ts",
 			"trees-thread": "src/provider/proofs/trees-thread.ts",
 		},

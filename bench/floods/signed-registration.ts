@@ -1,7 +1,7 @@
 // Registers a provider with a fresh key over the API, as anybody may.
 import { randomBytes } from "node:crypto";
 import { request } from "node:http";
-import { signRequest } from "../../src/api/request-signature.ts";
+import { bodyNameOf, signRequest } from "../../src/api/request-signature.ts";
 import { createNodeSigner } from "../../src/platform/node-ed25519.ts";
 import { utf8ToBytes } from "../../src/protocol/bytes/bytes.ts";
 
@@ -14,7 +14,7 @@ export function signedRegistration(
 	const body = JSON.stringify({ link: "agent", key: signer.key, name: "one of many" });
 	const signature = signRequest(
 		{
-			...{ audience: target.key, method: "POST", path: "/v1/providers", body: utf8ToBytes(body) },
+			...{ audience: target.key, method: "POST", path: "/v1/providers", bodyName: bodyNameOf(utf8ToBytes(body)) },
 			...{ timeMs: Date.now(), nonce: randomBytes(16).toString("hex") },
 		},
 		signer,

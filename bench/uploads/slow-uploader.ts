@@ -55,10 +55,10 @@ async function upload(target: Target, i: number): Promise<void> {
 	const size = PIECES * PIECE_BYTES;
 	const client = createApiClient({ baseUrl: target.url, signer, audience: target.key });
 	let { offset } = await client.beginBlob({ params: { root: name }, query: { size }, body: concatBytes(...roots) });
-	const blobName = `${bytesToHex(root)}-${bytes.length}`;
+	const bodyName = `${bytesToHex(root)}-${bytes.length}`;
 	while (isOn && offset < size) {
 		const path = `/v1/blobs/${name}?size=${size}&offset=${offset}`;
-		const parts = { audience: target.key, method: "PATCH", path, body: bytes, blobName, timeMs: Date.now() };
+		const parts = { audience: target.key, method: "PATCH", path, bodyName, timeMs: Date.now() };
 		const headers = {
 			...{ host: new URL(target.url).host, "content-type": "application/octet-stream" },
 			...{ "content-length": String(bytes.length), connection: "close" },

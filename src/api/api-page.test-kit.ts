@@ -27,6 +27,12 @@ interface Operation {
 
 const MiB = 1024 * 1024;
 
+const KiB = 1024;
+/** Routes that take longer JSON. */
+const LONGER = routeRows
+	.flatMap(([name, { mostJsonBytes }]) => (mostJsonBytes === undefined ? [] : [`\`${name}\` ${mostJsonBytes / KiB}`]))
+	.join(", ");
+
 export function apiPage(): string {
 	const { paths } = openapiDocument({ version: "0" }) as { paths: Record<string, Record<string, Operation>> };
 	const rows = routeRows.map(([name, route]) => {
@@ -52,8 +58,9 @@ Made from \`src/api/routes.ts\` by \`node src/api/api-page.test-kit.ts\`; a test
   role. Admins may call everything; a *member* is a customer, a provider or a validator.
 - **Errors** are problem documents (\`application/problem+json\`) with a code of docs/codes.md.
 - **Lists** are paged: \`{rows, cursor}\`, \`cursor\` is null on the last page, \`limit\` at most 500.
-- **Limits.** Bodies are JSON of at most ${DEFAULT_LIMITS.bodyBytes / MiB} MiB; pieces of blobs are
-  \`application/octet-stream\` of at most 1 MiB. An address may make ${DEFAULT_LIMITS.readsPerS} reads,
+- **Limits.** Bodies are JSON of at most ${DEFAULT_LIMITS.bodyBytes / KiB} KiB
+  (${LONGER});
+  pieces of blobs are \`application/octet-stream\` of at most 1 MiB. An address may make ${DEFAULT_LIMITS.readsPerS} reads,
   ${DEFAULT_LIMITS.writesPerS} writes and ${DEFAULT_LIMITS.transfersPerS} transfers of pieces a second and hold
   ${DEFAULT_LIMITS.streamsPerAddress} event streams; a reader that falls more than
   ${DEFAULT_LIMITS.streamBufferBytes / MiB} MiB behind is disconnected.

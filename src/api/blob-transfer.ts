@@ -20,14 +20,19 @@ import {
 
 const HASHES = { pieceRoot, foldPieces };
 
+/** What a blob is called, and the roots of its pieces. */
+export interface BlobRoots {
+	readonly blob: BlobName;
+	readonly roots: readonly Uint8Array[];
+}
+
 /** A file, or bytes in memory; those of a function are made when their turn has come. */
-export type BlobSource = { readonly path: string } | { readonly bytes: Uint8Array | (() => Uint8Array) };
+type BlobBytes = { readonly path: string } | { readonly bytes: Uint8Array | (() => Uint8Array) };
+/** Hashed already by whoever knows its name: that takes seconds for 100 MB. */
+export type BlobSource = BlobBytes & { readonly named?: BlobRoots };
 
 /** The name of a blob, and the roots of its pieces that fold to it. */
-export async function nameBlob(
-	source: BlobSource,
-	signal?: AbortSignal,
-): Promise<{ blob: BlobName; roots: readonly Uint8Array[] }> {
+export async function nameBlob(source: BlobBytes, signal?: AbortSignal): Promise<BlobRoots> {
 	return await withPieces(source, async (size, read) => {
 		const roots: Uint8Array[] = [];
 		for (let i = 0; i < pieceCount(size); i++) {
@@ -43,7 +48,7 @@ export async function nameBlob(
  * changed meanwhile.
  */
 export async function uploadBlob(api: UploadApi, source: BlobSource, options: TransferOptions = {}): Promise<BlobName> {
-	const { blob, roots } = await nameBlob(source, options.signal);
+	const { blob, roots } = source.named ?? (await nameBlob(source, options.signal));
 	await withPieces(source, (_, read) => uploadPieces(api, { blob, roots, read }, HASHES, options));
 	return blob;
 }
@@ -122,7 +127,7 @@ async function piecesOf(path: string, size: number): Promise<Uint8Array[]> {
 }
 
 async function withPieces<T>(
-	source: BlobSource,
+	source: BlobBytes,
 	act: (size: number, read: (piece: number) => Promise<Uint8Array>) => Promise<T>,
 ): Promise<T> {
 	if ("bytes" in source) {

@@ -45,7 +45,7 @@ function makeDocument(version: string): Json {
 					in: "header",
 					name: "assay-signature",
 					description:
-						"Ed25519 over audience, method, path, body hash, time and nonce; with the headers assay-key, assay-time and assay-nonce (docs/network.md §3).",
+						"Ed25519 over audience, method, path, the body's name, time and nonce; with the headers assay-key, assay-time, assay-nonce and assay-body (docs/network.md §3).",
 				},
 			},
 		},

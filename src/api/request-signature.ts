@@ -1,6 +1,7 @@
 // Signed requests, docs/network.md §3: who asks, for what, when, once. Pure, and the same for the server and
 // the client in a browser. The audience (the validator's key) is signed too: else one validator could replay
-// at another what it was asked itself.
+// at another what it was asked itself. The body's name goes before the body, in a header: so the server can
+// check the signature before it takes a byte of the body.
 import { bytesToHex, utf8ToBytes } from "../protocol/bytes/bytes.ts";
 import { pieceRootOf } from "../protocol/hash/blob-tree.ts";
 import { sha256Of, tagged } from "../protocol/hash/tagged-hash.ts";
@@ -10,6 +11,7 @@ export const SIGNATURE_HEADERS = {
 	key: "assay-key",
 	time: "assay-time",
 	nonce: "assay-nonce",
+	body: "assay-body",
 	signature: "assay-signature",
 } as const;
 
@@ -22,9 +24,8 @@ export interface SignedParts {
 	readonly method: string;
 	/** Path and query, exactly as sent. */
 	readonly path: string;
-	readonly body: Uint8Array;
-	/** Of a body of bytes: its name as a blob, ROOT-LENGTH (docs/jobs.md §12), in the place of its SHA-256. */
-	readonly blobName?: string;
+	/** What `bodyNameOf` says of JSON, or of no body; of a body of bytes what `blobNameOf` says. */
+	readonly bodyName: string;
 	readonly timeMs: number;
 	/** 32 lower-case hex digits, never used before with this key. */
 	readonly nonce: string;
@@ -33,13 +34,15 @@ export interface SignedParts {
 /**
  * None of the lines can hold a line feed: methods, paths and hex by their nature, the audience by refusal.
  */
-export function requestHash(parts: SignedParts): Uint8Array {
-	const bodyHash = parts.blobName ?? bytesToHex(sha256Of(parts.body));
-	const lines = [parts.audience.replaceAll("\n", " "), parts.method, parts.path, bodyHash, parts.timeMs, parts.nonce];
+export function requestHash({ audience, method, path, bodyName, timeMs, nonce }: SignedParts): Uint8Array {
+	const lines = [audience.replaceAll("\n", " "), method, path, bodyName, timeMs, nonce];
 	return tagged("assay/request/1", utf8ToBytes(lines.join("\n")));
 }
 
-/** By the portable hash; whoever has the root from a quicker one spells it the same. */
+/** SHA-256 in hex, also of no body at all. */
+export const bodyNameOf = (body: Uint8Array): string => bytesToHex(sha256Of(body));
+
+/** ROOT-LENGTH (docs/jobs.md §12). By the portable hash; a quicker one's root is spelled the same. */
 export const blobNameOf = (body: Uint8Array): string => `${bytesToHex(pieceRootOf(body))}-${body.length}`;
 
 export function signRequest(parts: SignedParts, signer: Signer): Record<string, string> {
@@ -47,6 +50,7 @@ export function signRequest(parts: SignedParts, signer: Signer): Record<string, 
 		[SIGNATURE_HEADERS.key]: signer.key,
 		[SIGNATURE_HEADERS.time]: String(parts.timeMs),
 		[SIGNATURE_HEADERS.nonce]: parts.nonce,
+		[SIGNATURE_HEADERS.body]: parts.bodyName,
 		[SIGNATURE_HEADERS.signature]: bytesToHex(signer.sign(requestHash(parts))),
 	};
 }

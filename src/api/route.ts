@@ -28,9 +28,11 @@ export interface Route {
 	/**
 	 * Whose answer its handler waits for; by default the database's. What waits for a host takes nobody's turn.
 	 */
-	readonly waitsFor?: "chain" | "disk" | "host";
+	readonly waitsFor?: "chain" | "disk" | "program" | "host";
 	/** Its body is so many bytes at most, as they are (application/octet-stream). Without it: JSON. */
 	readonly mostBytes?: number;
+	/** Its JSON may have so many bytes. Without it: as many as the server's setting says. */
+	readonly mostJsonBytes?: number;
 	/**
 	 * A second time it changes nothing and gives nothing new: its signature needs no nonce that somebody
 	 * remembers.

@@ -371,7 +371,8 @@ export const routes = {
 	quoteJob: write("/v1/jobs/quote", "What a job would cost: an offer that the validator signs and does not keep", {
 		role: "customer",
 		cost: 5,
-		waitsFor: "chain",
+		waitsFor: "program",
+		mostJsonBytes: job.MAX_SPEC_BYTES,
 		body: job.quoteBody,
 		reply: job.quote,
 		problems: [
@@ -384,13 +385,15 @@ export const routes = {
 			"JOB_QUOTA",
 			"PROGRAM_OVERFLOW",
 			"PROGRAM_UNPROVABLE",
+			"PROGRAM_BUDGET",
 		],
 	}),
 	submitJob: write("/v1/jobs", "Hand in a job for an offer; again, it gives the same job", {
 		role: "customer",
 		status: 201,
 		cost: 5,
-		waitsFor: "chain",
+		waitsFor: "program",
+		mostJsonBytes: job.MAX_SPEC_BYTES,
 		body: job.submitBody,
 		reply: job.job,
 		problems: [
@@ -566,6 +569,7 @@ export const routes = {
 	beatPart: write("/v1/jobs/:id/parts/:part/beat", "A sign of life, with what is done and how it goes", {
 		role: "provider",
 		params: job.byPart,
+		mostJsonBytes: job.MAX_BEAT_BYTES,
 		body: job.beatBody,
 		reply: job.beatReply,
 		problems: ["JOB_UNKNOWN", "JOB_STATE", "JOB_CLAIM", "BLOB_UNKNOWN"],
@@ -577,6 +581,7 @@ export const routes = {
 			role: "provider",
 			waitsFor: "chain",
 			params: job.byPart,
+			mostJsonBytes: job.MAX_KEPT_BYTES,
 			body: job.claimBody,
 			reply: job.claimReply,
 			problems: ["JOB_UNKNOWN", "JOB_STATE", "JOB_CLAIM", "BLOB_UNKNOWN"],

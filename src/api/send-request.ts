@@ -74,13 +74,11 @@ export function createRequestSender(
 			throw error;
 		});
 		// Loaded by the first who signs: a page that only reads needs no hashes.
-		const { blobNameOf, signRequest } = await import("./request-signature.ts");
+		const { blobNameOf, bodyNameOf, signRequest } = await import("./request-signature.ts");
 		const nonce = bytesToHex(randomBytes(16));
-		const parts = { audience: named, method, path, body, timeMs: Math.round(nowMs() + aheadMs), nonce };
-		return signRequest(
-			mostBytes === undefined ? parts : { ...parts, blobName: blobName ?? blobNameOf(body) },
-			options.signer,
-		);
+		const bodyName = mostBytes === undefined ? bodyNameOf(body) : (blobName ?? blobNameOf(body));
+		const timeMs = Math.round(nowMs() + aheadMs);
+		return signRequest({ audience: named, method, path, bodyName, timeMs, nonce }, options.signer);
 	}
 
 	/** False: what it says is no reason to try again. */

@@ -6,7 +6,7 @@ import { fc, scaled } from "../../tests/fuzz.test-kit.ts";
 import { bytesToHex, utf8ToBytes } from "../protocol/bytes/bytes.ts";
 import { requestHash } from "./request-signature.ts";
 import { parseBody } from "./server/parse-body.ts";
-import { addressGroup, createRateLimiter } from "./server/rate-limit.ts";
+import { addressGroup, createRateLimiter, neighbourhoodOf } from "./server/rate-limit.ts";
 import { parseQuery, readTextFields } from "./server/read-text-fields.ts";
 
 test("addresses are counted as one subscriber has them", () => {
@@ -17,6 +17,10 @@ test("addresses are counted as one subscriber has them", () => {
 	assert.equal(addressGroup("fe80::1%eth0"), "fe80:0:0:0::/64");
 	assert.equal(addressGroup("::1"), "0:0:0:0::/64");
 	assert.notEqual(addressGroup("2001:db8:1:3::1"), addressGroup("2001:db8:1:2::1"));
+	assert.equal(neighbourhoodOf("2001:db8:1:1234::1"), "2001:db8:1:1200::/56");
+	assert.equal(neighbourhoodOf("2001:db8:1:12ff:5::"), "2001:db8:1:1200::/56");
+	assert.notEqual(neighbourhoodOf("2001:db8:1:1300::1"), neighbourhoodOf("2001:db8:1:1200::1"));
+	assert.equal(neighbourhoodOf("::ffff:198.51.100.7"), "198.51.100.7");
 });
 
 test("a bucket gives its limit at once, then one for each part of a second, never more", () => {
@@ -97,7 +101,7 @@ test("fields from text: one spelling each", () => {
 });
 
 test("no two requests share a hash by moving a border between their parts", () => {
-	const parts = { audience: "a", method: "GET", path: "/x", body: new Uint8Array(), timeMs: 1, nonce: "2" };
+	const parts = { audience: "a", method: "GET", path: "/x", bodyName: "0", timeMs: 1, nonce: "2" };
 	const hash = (changed: Partial<typeof parts>) => bytesToHex(requestHash({ ...parts, ...changed }));
 	assert.notEqual(hash({}), hash({ audience: "a\nGET", method: "/x" }));
 	assert.equal(hash({}), hash({}));

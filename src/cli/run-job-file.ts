@@ -1,6 +1,7 @@
 // `assay job run FILE`: from a job file to a run in its folder. Not here: the run itself
 // (src/provider/jobs/).
 import { basename, dirname, resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { readOrder } from "../market/jobs/read-order.ts";
 import { realEnvironment } from "../platform/environment.ts";
 import { AssayError } from "../protocol/assay-error.ts";
@@ -14,7 +15,7 @@ import { programRoot } from "../work/program/open-program.ts";
 import { programCost } from "../work/program/program-cost.ts";
 import { buildWorkload } from "../work/workloads/build-workload.ts";
 import { readJob, withLength } from "../work/workloads/read-job.ts";
-import type { Workload } from "../work/workloads/workload.ts";
+import type { Pause, Workload } from "../work/workloads/workload.ts";
 import type { CliIo } from "./command.ts";
 import { readInput } from "./evidence-file.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -68,23 +69,36 @@ export function parsedJob(path: string, steps: number | undefined): { readonly t
 export const fileOfJob = (path: string, name: string): Uint8Array =>
 	readInput(resolve(dirname(path), name), MOST_DATA, "The job names this file; paths are relative to the job file.");
 
-export const workloadOf = (path: string, json: unknown): Promise<Workload> =>
-	buildWorkload(readJob(json), (name) => fileOfJob(path, name));
+const UNINTERRUPTED: Pick<CliIo, "interrupted"> = { interrupted: new AbortController().signal };
+
+/** Between pieces of long tables signals are heard. */
+function pauseOf({ interrupted }: Pick<CliIo, "interrupted">): Pause {
+	return async () => {
+		await setImmediate();
+		interrupted.throwIfAborted();
+	};
+}
+
+/** Throws the reason of `interrupted`: tables of long jobs take seconds. */
+export const workloadOf = (path: string, json: unknown, io = UNINTERRUPTED): Promise<Workload> =>
+	buildWorkload(readJob(json), (name) => fileOfJob(path, name), pauseOf(io));
 
 /** The same, with the files that were read for it: none where they are too large to be kept beside a run. */
 export async function workloadWithData(
 	path: string,
 	json: unknown,
+	io = UNINTERRUPTED,
 ): Promise<{ readonly workload: Workload; readonly data: ReadonlyMap<string, Uint8Array> }> {
 	const data = new Map<string, Uint8Array>();
 	let size = 0;
-	const workload = await buildWorkload(readJob(json), (name) => {
+	const read = (name: string) => {
 		const bytes = fileOfJob(path, name);
 		size += data.has(name) ? 0 : bytes.length;
 		if (size <= MAX_KEPT_DATA) data.set(name, bytes);
 		else data.clear();
 		return bytes;
-	});
+	};
+	const workload = await buildWorkload(readJob(json), read, pauseOf(io));
 	return { workload, data: size <= MAX_KEPT_DATA ? data : new Map() };
 }
 
@@ -120,7 +134,7 @@ export async function runJobFile(values: Asked, io: CliIo, file: string): Promis
 	try {
 		const [engine, { workload, data }] = await startTogether(
 			() => startJobEngine(values, io, folder.storePath),
-			() => workloadWithData(resolve(io.cwd, file), json),
+			() => workloadWithData(resolve(io.cwd, file), json, io),
 		);
 		const steps = workload.segments * workload.program.k;
 		const isQuiet = values.json && io.err.isTTY !== true;
@@ -166,7 +180,7 @@ export async function planJobFile(
 	file: string,
 ): Promise<number> {
 	const { json } = parsedJob(resolve(io.cwd, file), values.steps);
-	const { program, segments, files } = await workloadOf(resolve(io.cwd, file), json);
+	const { program, segments, files } = await workloadOf(resolve(io.cwd, file), json, io);
 	const bytes = encodeProgram(program);
 	const [cost, guess] = [programCost(program), guessFor(program, values.card, segments * program.k)];
 	const all = { root: bytesToHex(programRoot(program)), size: bytes.length, segments, k: program.k, ...cost };

@@ -940,6 +940,10 @@ export const codes = {
 		"Make the program again; the message names the byte.",
 	),
 	PROGRAM_LIMIT: error("A program is larger than programs may be.", "docs/work.md §4 has every limit."),
+	PROGRAM_BUDGET: error(
+		"Opening and checking the program took more time or memory than this validator spends on one.",
+		"It may be right all the same. Ask again, since a busy machine is slower, ask another validator, or make the program smaller.",
+	),
 	PROGRAM_TEXT: error("The text of a program was not understood.", "The message names the line; docs/work.md §8."),
 	PROGRAM_INTERVAL: error(
 		"A declared interval is empty, outside its type, or lacks the zero that it begins with.",

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, test } from "node:test";
 import { createApiClient } from "../../src/api/create-client.ts";
-import { blobNameOf, signRequest } from "../../src/api/request-signature.ts";
+import { blobNameOf, bodyNameOf, signRequest } from "../../src/api/request-signature.ts";
 import { pieceRoot } from "../../src/platform/blob-tree.ts";
 import { bytesToHex } from "../../src/protocol/bytes/bytes.ts";
 import { signerOf, startToyApi, tokenOf } from "./toy-api.test-kit.ts";
@@ -80,11 +80,10 @@ test("a signature covers every byte; a piece may be sent twice, what changes som
 		audience: AUDIENCE,
 		method: "PATCH",
 		path: search,
-		body: sent,
 		timeMs: NOW_MS,
 		nonce: "a".repeat(32),
 	};
-	const parts = { ...named, blobName };
+	const parts = { ...named, bodyName: blobName };
 	const headers = { ...BYTES, ...signRequest(parts, signerOf("provider")) };
 	assert.equal((await patch(api.url, sent, headers)).status, 200);
 	assert.equal((await patch(api.url, sent, headers)).status, 200, "an answer that was lost");
@@ -98,13 +97,13 @@ test("a signature covers every byte; a piece may be sent twice, what changes som
 	padded.set(short);
 	const ofShort = {
 		...BYTES,
-		...signRequest({ ...named, body: short, blobName: blobNameOf(short) }, signerOf("provider")),
+		...signRequest({ ...named, bodyName: blobNameOf(short) }, signerOf("provider")),
 	};
 	assert.equal((await patch(api.url, padded, ofShort)).body.code, "REQUEST_SIGNATURE");
 	assert.equal((await patch(api.url, short, ofShort)).status, 200);
-	const asJson = { ...BYTES, ...signRequest(named, signerOf("provider")) };
+	const asJson = { ...BYTES, ...signRequest({ ...named, bodyName: bodyNameOf(sent) }, signerOf("provider")) };
 	assert.equal((await patch(api.url, sent, asJson)).body.code, "REQUEST_SIGNATURE");
-	const gone = { ...named, method: "DELETE", path: `${path}?size=3000`, body: new Uint8Array(0) };
+	const gone = { ...named, method: "DELETE", path: `${path}?size=3000`, bodyName: bodyNameOf(new Uint8Array(0)) };
 	const release = async () =>
 		(await fetch(api.url + gone.path, { method: "DELETE", headers: signRequest(gone, signerOf("provider")) })).status;
 	assert.deepEqual([await release(), await release()], [200, 401]);
@@ -114,8 +113,8 @@ test("L4: a begin that was recorded does not begin again what its owner has let 
 	const api = await start();
 	const roots = new Uint8Array(32);
 	const begin = `${path}?size=3000`;
-	const parts = { audience: AUDIENCE, method: "POST", path: begin, body: roots, timeMs: NOW_MS, nonce: "b".repeat(32) };
-	const headers = { ...BYTES, ...signRequest({ ...parts, blobName: blobNameOf(roots) }, signerOf("provider")) };
+	const parts = { audience: AUDIENCE, method: "POST", path: begin, timeMs: NOW_MS, nonce: "b".repeat(32) };
+	const headers = { ...BYTES, ...signRequest({ ...parts, bodyName: blobNameOf(roots) }, signerOf("provider")) };
 	const send = async () => (await fetch(api.url + begin, { method: "POST", body: roots, headers })).status;
 	assert.deepEqual([await send(), await send()], [200, 401]);
 });
@@ -133,8 +132,8 @@ test("pieces are counted by themselves: 200 a second of an address, and other wr
 	await assert.rejects(client.listBlobs({}), { code: "RATE_LIMITED" });
 });
 
-test("pieces on their way are bounded by address, and give their room back when they are cut", async () => {
-	const api = await start({ limits: { piecesBytes: 4 * MiB } });
+test("pieces that have come are bounded by address, and give their room back when they are cut", async () => {
+	const api = await start({ limits: { piecesBytes: 4 * MiB - 4 } });
 	const { hostname, port } = new URL(api.url);
 	const head = [
 		`PATCH ${path}?size=3000&offset=0 HTTP/1.1`,
@@ -149,7 +148,7 @@ test("pieces on their way are bounded by address, and give their room back when 
 			() =>
 				new Promise<ReturnType<typeof connect>>((resolve) => {
 					const socket = connect(Number(port), hostname, () =>
-						socket.write(`${head}\r\n\r\nonly a few bytes`, () => resolve(socket)),
+						socket.write(`${head}\r\n\r\n${"x".repeat(MiB - 1)}`, () => resolve(socket)),
 					);
 				}),
 		),

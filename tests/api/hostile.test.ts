@@ -84,8 +84,8 @@ test("bodies that are not what they should be", async () => {
 		["null", "null", 400, "BODY_SHAPE"],
 		["a surplus field", withField('"x":1'), 400, "BODY_SHAPE"],
 		["a missing field", '{"durationMs":3600000}', 400, "BODY_SHAPE"],
-		["deep", `${"[".repeat(100_000)}${"]".repeat(100_000)}`, 400, "BODY_BAD"],
-		["deep objects", `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`, 400, "BODY_BAD"],
+		["deep", `${"[".repeat(30_000)}${"]".repeat(30_000)}`, 400, "BODY_BAD"],
+		["deep objects", `${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`, 400, "BODY_BAD"],
 		["__proto__", withField('"__proto__":{"role":"admin"}'), 400, "BODY_BAD"],
 		["__proto__, escaped", withField('"\\u005f_proto__":{"role":"admin"}'), 400, "BODY_BAD"],
 		["__proto__, nested", withField('"want":{"__proto__":{}}'), 400, "BODY_BAD"],
@@ -94,7 +94,7 @@ test("bodies that are not what they should be", async () => {
 		["an unsafe number", rentJson.replace("3600000", "9007199254740993"), 400, "BODY_SHAPE"],
 		["a fraction", rentJson.replace("3600000", "3600000.5"), 400, "BODY_SHAPE"],
 		["a negative number", rentJson.replace("3600000", "-1"), 400, "BODY_SHAPE"],
-		["a number of a million digits", rentJson.replace("3600000", "9".repeat(1_000_000)), 400, "BODY_SHAPE"],
+		["a number of 60,000 digits", rentJson.replace("3600000", "9".repeat(60_000)), 400, "BODY_SHAPE"],
 		["NUL", withField('"x":"\\u0000"'), 400, "BODY_BAD"],
 		["half a character", withField('"x":"\\ud800"'), 400, "BODY_BAD"],
 		["a raw control character", '{"x":"\u0001"}', 400, "BODY_BAD"],
@@ -106,7 +106,7 @@ test("bodies that are not what they should be", async () => {
 		["N21: a key twice", rentJson.replace("{", '{"durationMs":1,'), 400, "BODY_BAD"],
 		["N21: a key twice, escaped", rentJson.replace("{", '{"\\u0064urationMs":1,'), 400, "BODY_BAD"],
 		["N21: a key twice, nested", withField('"want":{"model":"a:b","model":"a"}'), 400, "BODY_BAD"],
-		["too large", `"${"x".repeat(1024 * 1024)}"`, 413, "BODY_TOO_LARGE"],
+		["too large", `"${"x".repeat(64 * 1024)}"`, 413, "BODY_TOO_LARGE"],
 	];
 	for (const [what, body, status, code] of cases) {
 		const answer = await rent(body);

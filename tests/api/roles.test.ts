@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createApiClient } from "../../src/api/create-client.ts";
-import { signRequest } from "../../src/api/request-signature.ts";
+import { bodyNameOf, signRequest } from "../../src/api/request-signature.ts";
 import type { Route } from "../../src/api/route.ts";
 import { routeRows, routes } from "../../src/api/routes.ts";
 import { ROLES, signerOf, startToyApi, type ToyApi, tokenOf } from "./toy-api.test-kit.ts";
@@ -107,7 +107,7 @@ const good = {
 	audience: AUDIENCE,
 	method: "POST",
 	path: "/v1/rentals",
-	body: new TextEncoder().encode(body),
+	bodyName: bodyNameOf(new TextEncoder().encode(body)),
 	timeMs: NOW_MS,
 	nonce: "0".repeat(32),
 };
@@ -144,6 +144,7 @@ test("a signature holds for nothing but the request that it was made for", async
 		["time", rent({ ...signRequest(fresh(), customer), "assay-time": String(NOW_MS + 1) })],
 		["nonce", rent({ ...signRequest(fresh(), customer), "assay-nonce": "f".repeat(32) })],
 		["key", rent({ ...signRequest(fresh(), customer), "assay-key": signerOf("admin").key })],
+		["name of the body", rent({ ...signRequest(fresh(), customer), "assay-body": "f".repeat(64) })],
 		["signature", rent({ ...signRequest(fresh(), customer), "assay-signature": "0".repeat(128) })],
 		["half of it", rent({ "assay-key": customer.key })],
 		["spelling of the key", rent({ ...signRequest(fresh(), customer), "assay-key": customer.key.toUpperCase() })],

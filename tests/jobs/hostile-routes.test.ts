@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createApiClient } from "../../src/api/create-client.ts";
-import { blobNameOf, signRequest } from "../../src/api/request-signature.ts";
+import { blobNameOf, bodyNameOf, signRequest } from "../../src/api/request-signature.ts";
 import type { Route } from "../../src/api/route.ts";
 import { type RouteName, routeRows } from "../../src/api/routes.ts";
 import type { Job } from "../../src/api/types.ts";
@@ -150,8 +150,11 @@ async function send(route: Route, { params = {}, query = {}, body: sent }: Input
 		sent === undefined ? new Uint8Array(0) : isBytes ? bytesOf(sent) : new TextEncoder().encode(JSON.stringify(sent));
 	const { key: audience } = stage.validator;
 	const nonce = (nonces++).toString(16).padStart(32, "0");
-	const parts = { audience, method: route.method, path: url, body: raw, timeMs: Date.now(), nonce };
-	const headers = signRequest(isBytes ? { ...parts, blobName: blobNameOf(raw) } : parts, signer);
+	const bodyName = isBytes ? blobNameOf(raw) : bodyNameOf(raw);
+	const headers = signRequest(
+		{ audience, method: route.method, path: url, bodyName, timeMs: Date.now(), nonce },
+		signer,
+	);
 	const type = { "content-type": isBytes ? "application/octet-stream" : "application/json" };
 	const response = await fetch(stage.validator.url + url, {
 		method: route.method,

@@ -240,6 +240,11 @@ export const jobProofs = z.object({
 	),
 });
 
+// How large bodies may be: lists of 4,096 tensors, and of 200 steps' metrics, as JSON writes them.
+export const MAX_SPEC_BYTES = 1 << 20;
+export const MAX_KEPT_BYTES = 1 << 20;
+export const MAX_BEAT_BYTES = 256 << 10;
+
 // The provider's side.
 export const kept = z.strictObject({
 	state: z.array(blobName).check(z.maxLength(4096)),

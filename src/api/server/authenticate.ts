@@ -1,6 +1,8 @@
 // Who calls? A bearer token, a signed request, or nobody. Decides roles; what belongs to whom is for the
-// handlers. docs/network.md §3. Order matters: what needs no body is checked before the body is read, a nonce
-// is only taken by a request that would be let in.
+// handlers. docs/network.md §3. Order matters: who calls is settled before a byte of the body is taken, from
+// the headers, which name the body; then the body must bear that name; then the nonce is taken, so that only
+// a request that is let in takes one. ATTACK: whatever is done before the signature was checked, anybody may
+// have us do as often as a connection carries.
 import { isNodeSignature } from "../../platform/node-ed25519.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { requestHash, SIGNATURE_HEADERS, SIGNATURE_WINDOW_MS, type SignedParts } from "../request-signature.ts";
@@ -14,6 +16,8 @@ export interface Signed {
 	readonly key: string;
 	readonly timeMs: number;
 	readonly nonce: string;
+	/** Of the body that was signed; of no body the name of no bytes. */
+	readonly bodyName: string;
 	readonly signature: string;
 }
 
@@ -42,8 +46,8 @@ export function readCredentials(headers: Headers, nowMs: number): Credentials {
 }
 
 function readSigned(headers: Headers): Signed | null {
-	const { key, time, nonce, signature } = SIGNATURE_HEADERS;
-	if ([key, time, nonce, signature].every((name) => headers[name] === undefined)) return null;
+	const { key, time, nonce, body, signature } = SIGNATURE_HEADERS;
+	if ([key, time, nonce, body, signature].every((name) => headers[name] === undefined)) return null;
 	const read = (name: string, pattern: RegExp): string => {
 		const value = headers[name];
 		if (typeof value !== "string" || !pattern.test(value))
@@ -54,6 +58,7 @@ function readSigned(headers: Headers): Signed | null {
 		key: read(key, /^[0-9a-f]{64}$/),
 		timeMs: Number(read(time, /^[1-9][0-9]{0,15}$/)),
 		nonce: read(nonce, /^[0-9a-f]{32}$/),
+		bodyName: read(body, /^[0-9a-f]{64}(-[0-9]{1,10})?$/),
 		signature: read(signature, /^[0-9a-f]{128}$/),
 	};
 }
@@ -64,19 +69,28 @@ export function mayCall(caller: CallerRole, needed: RouteRole): boolean {
 	return needed === "public" || caller === "admin" || caller === needed;
 }
 
-/**
- * Before the body is read: tokens are settled, requests without credentials refused. Null: wait for the
- * body's signature.
- */
-export async function callerBeforeBody(
+/** Throws REQUEST_SIGNATURE; asks nobody. */
+export function mustBeSigned(
+	{ key, timeMs, nonce, bodyName, signature }: Signed,
+	request: Pick<SignedParts, "audience" | "method" | "path">,
+): void {
+	if (!isNodeSignature(key, signature, requestHash({ ...request, bodyName, timeMs, nonce })))
+		throw new AssayError("REQUEST_SIGNATURE", "the signature is not of this request, for this server");
+}
+
+/** Before the body is read. A signature was found right by then. */
+export async function callerOf(
 	route: Route,
-	credentials: Credentials,
+	credentials: Exclude<Credentials, { kind: "none" }>,
 	auth: AuthSource,
-): Promise<Caller | null> {
-	if (credentials.kind === "signed") return null;
-	if (credentials.kind === "none") {
-		if (route.role !== "public") throw new AssayError("CREDENTIALS_MISSING", `this route needs the role ${route.role}`);
-		return ANYONE;
+): Promise<Caller> {
+	if (credentials.kind === "signed") {
+		const { key } = credentials.signed;
+		const roles = await auth.rolesOfKey(key);
+		if (route.role !== "public" && roles.length === 0)
+			throw new AssayError("CREDENTIALS_REFUSED", "the key has no role here");
+		requireRole(roles, route.role);
+		return { role: roleUsed(roles, route.role), key, tokenId: null };
 	}
 	const token = await auth.findToken(credentials.secret);
 	if (token === null) throw new AssayError("CREDENTIALS_REFUSED", "the token is unknown, revoked or expired");
@@ -84,25 +98,11 @@ export async function callerBeforeBody(
 	return { role: token.role, key: token.key, tokenId: token.id };
 }
 
-/** Once the body is here. */
-export async function callerBySignature(
-	route: Route,
-	signed: Signed,
-	request: Pick<SignedParts, "method" | "path" | "body" | "blobName">,
-	audience: string,
-	auth: AuthSource,
-): Promise<Caller> {
-	const parts = { audience, ...request, timeMs: signed.timeMs, nonce: signed.nonce };
-	if (!isNodeSignature(signed.key, signed.signature, requestHash(parts)))
-		throw new AssayError("REQUEST_SIGNATURE", "the signature is not of this request, for this server");
-	const roles = await auth.rolesOfKey(signed.key);
-	if (route.role !== "public" && roles.length === 0)
-		throw new AssayError("CREDENTIALS_REFUSED", "the key has no role here");
-	requireRole(roles, route.role);
+/** Once the body is here and was found to be the one that was signed. */
+export async function takeNonce(route: Route, { key, nonce, timeMs }: Signed, auth: AuthSource): Promise<void> {
 	// Kept twice as long as the signature holds, since processes that share nonces need not agree on the time.
-	if (!route.isRepeatable && !(await auth.takeNonce(signed.key, signed.nonce, signed.timeMs + 2 * SIGNATURE_WINDOW_MS)))
+	if (!route.isRepeatable && !(await auth.takeNonce(key, nonce, timeMs + 2 * SIGNATURE_WINDOW_MS)))
 		throw new AssayError("REQUEST_REPLAYED", "a request with this nonce was already seen");
-	return { role: roleUsed(roles, route.role), key: signed.key, tokenId: null };
 }
 
 function requireRole(roles: readonly CallerRole[], needed: RouteRole): void {

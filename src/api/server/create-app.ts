@@ -1,15 +1,18 @@
-// The HTTP server beneath the API: fastify with our limits, our body parser, and a problem document for
-// everything that goes wrong, even for what is no HTTP at all. Not here: routes, callers, replies.
+// The HTTP server beneath the API: fastify with our limits, bodies taken as bytes, and a problem document for
+// everything that goes wrong, even for what is no HTTP at all. Not here: routes, callers, replies; JSON is
+// parsed once its caller is known (request-hooks.ts).
+import type { Readable } from "node:stream";
 import helmet from "@fastify/helmet";
-import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Logger } from "pino";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { retryAfterMs } from "../../protocol/passing.ts";
 import { SECURITY_HEADERS, sendProblem } from "./answer-unknown.ts";
 import type { Gate } from "./gate.ts";
 import type { ApiMetrics } from "./metrics.ts";
-import { parseBody } from "./parse-body.ts";
 import { PROBLEM_TYPE, problemDocument, problemOf } from "./problem.ts";
 import { parseQuery } from "./read-text-fields.ts";
+import { receiveBody } from "./receive-body.ts";
 import type { ApiLimits, ApiServerOptions } from "./server-options.ts";
 
 export function createApp(
@@ -48,24 +51,20 @@ export function createApp(
 	});
 	app.register(helmet, SECURITY_HEADERS);
 	app.removeAllContentTypeParsers();
-	app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
-		try {
-			request.assay.rawBody = body as Buffer;
-			done(null, (body as Buffer).length === 0 ? undefined : parseBody(body as Buffer));
-		} catch (error) {
-			done(error as Error);
-		}
-	});
-	// Only on routes that take bytes: request-hooks.ts refuses them elsewhere before a byte is read.
-	app.addContentTypeParser("application/octet-stream", { parseAs: "buffer" }, (request, body, done) => {
-		request.assay.rawBody = body as Buffer;
-		done(null, body);
-	});
+	// Which of the two a route takes was asked before: request-hooks.ts.
+	const receive = async ({ assay }: FastifyRequest, payload: Readable) =>
+		assay.expected === null ? undefined : receiveBody(payload, limits, assay.onBytes);
+	app.addContentTypeParser(["application/json", "application/octet-stream"], receive);
 	app.setErrorHandler((error, request, reply) => {
 		const source = problemOf(error);
 		metrics.refused.inc({ code: source.code });
-		if (source.isOurs)
-			logger.error({ requestId: request.id, route: request.assay?.name, err: error }, "a handler failed");
+		const told = { requestId: request.id, route: request.assay?.name };
+		// Whoever hung up broke it off itself, and hears nothing of it.
+		if (source.isOurs && !(reply.raw.destroyed && isAbort(error)))
+			logger.error({ ...told, err: error }, "a handler failed");
+		else if (reply.raw.destroyed) logger.info(told, "the client hung up");
+		const waitMs = source.status === 429 ? retryAfterMs(error) : 0;
+		if (waitMs > 0) reply.header("retry-after", Math.ceil(waitMs / 1000));
 		if (source.status === 401) reply.header("www-authenticate", "Bearer");
 		// A body that was not read to its end leaves the connection in the middle of it.
 		if (source.status === 413) reply.header("connection", "close");
@@ -73,3 +72,8 @@ export function createApp(
 	});
 	return app;
 }
+
+/** What is thrown for a call's signal that was aborted, and for a connection that is gone. */
+const isAbort = (error: unknown): boolean =>
+	error instanceof Error &&
+	(error.name === "AbortError" || ["ECONNRESET", "EPIPE"].includes(String((error as NodeJS.ErrnoException).code)));

@@ -63,7 +63,7 @@ export function createApiServer<H extends Handlers>(
 	});
 	const app = createApp(options, { limits, logger, metrics, gate });
 	const turns = lanes.store;
-	addRequestHooks(app, options, { proxies, turns, unread, pieces, logger, metrics, closing: closing.signal });
+	addRequestHooks(app, options, { limits, proxies, turns, unread, pieces, logger, metrics, closing: closing.signal });
 	const dashboardFile = options.dashboard === undefined ? null : registerDashboard(app, options.dashboard);
 	app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, options.staticFile, dashboardFile));
 	const fixed = new Map<RouteName, FixedReply>();
@@ -73,7 +73,6 @@ export function createApiServer<H extends Handlers>(
 			method: route.method,
 			url: route.path,
 			config: { name },
-			bodyLimit: route.mostBytes ?? limits.bodyBytes,
 			exposeHeadRoute: route.method === "GET",
 			handler: (request, reply) =>
 				answer(name, route, handlers[name], request, reply, { streams, logger, limiter, limits, fixed, lanes }),
@@ -102,7 +101,7 @@ export function createApiServer<H extends Handlers>(
 		/** Of replies that nobody has taken yet, for tests. */
 		unreadBytes: () => unread.bytes(),
 		/** Requests that wait for their turn, and connections of an address, for tests. */
-		waiting: () => lanes.store.waiting() + lanes.chain.waiting() + lanes.disk.waiting(),
+		waiting: () => lanes.store.waiting() + lanes.chain.waiting() + lanes.disk.waiting() + lanes.program.waiting(),
 		connections: guests.ofAddress,
 	};
 
@@ -136,6 +135,7 @@ function createLanes(limits: ApiLimits, closing: AbortSignal) {
 		store: createFairQueue({ ...bounds, atOnce: limits.storeAtOnce, refused }),
 		chain: createFairQueue({ ...bounds, atOnce: limits.chainAtOnce, refused }),
 		disk: createFairQueue({ ...bounds, atOnce: limits.diskAtOnce, refused }),
+		program: createFairQueue({ ...bounds, atOnce: limits.programsAtOnce, refused }),
 	};
 	closing.addEventListener("abort", () => {
 		for (const lane of Object.values(lanes)) lane.close();

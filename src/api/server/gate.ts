@@ -25,6 +25,11 @@ export interface GateParts {
 	readonly onRefused: (code: "RATE_LIMITED") => void;
 }
 
+/** Of a body: so many count as one request more. No route takes more bytes than the most that is counted. */
+const BYTES_OF_A_REQUEST = 64 * 1024;
+const MAX_COUNTED_BYTES = 1 << 20;
+/** How late a request that is not whole in time is found at most. */
+const LOOK_EVERY_MS = 5000;
 /** Connections beyond the most that come in before an idle one has gone. */
 const SPARE = 64;
 /** `GET /v1/providers` → 2, of routes that count for more than one. */
@@ -51,8 +56,9 @@ export function createGate({ limits, limiter, proxies, guests, randomId, onRefus
 	function mayAsk(request: IncomingMessage, response: ServerResponse): boolean {
 		const { socket, method = "GET", url = "" } = request;
 		const path = url.split("?", 1)[0]!;
+		const rate = rateOf(method, path);
 		const cost = COSTS.get(`${method === "HEAD" ? "GET" : method} ${path}`) ?? 1;
-		const waitMs = limiter.take(proxies.addressOf(request), rateOf(method, path), cost);
+		const waitMs = limiter.take(proxies.addressOf(request), rate, cost + (rate === "write" ? lengthCost(request) : 0));
 		if (waitMs === 0) return true;
 		if (!proxies.isProxy(socket.remoteAddress)) hold(socket, response);
 		onRefused("RATE_LIMITED");
@@ -63,12 +69,14 @@ export function createGate({ limits, limiter, proxies, guests, randomId, onRefus
 	return {
 		/** As fastify would make it, with the gate before its handler. */
 		createServer(handler: RequestListener): Server {
-			const server = createServer((request, response) => {
+			const connectionsCheckingInterval = Math.min(LOOK_EVERY_MS, limits.headTimeoutMs);
+			const server = createServer({ connectionsCheckingInterval }, (request, response) => {
 				const { socket } = request;
 				// HTTP/0.9 has neither headers nor a status to answer with.
 				if (request.httpVersionMajor < 1) socket.destroy();
 				else guests.inOrder(socket, response, () => mayAsk(request, response) && handler(request, response));
 			});
+			server.headersTimeout = limits.headTimeoutMs;
 			server.requestTimeout = limits.requestTimeoutMs;
 			server.setTimeout(limits.idleMs);
 			server.maxConnections = guests.most + SPARE;
@@ -76,6 +84,12 @@ export function createGate({ limits, limiter, proxies, guests, randomId, onRefus
 			return server;
 		},
 	};
+}
+
+/** Reading a body costs by its length, whatever it says: as many ordinary requests more. */
+function lengthCost({ headers }: IncomingMessage): number {
+	const bytes = Number(headers["content-length"] ?? 0);
+	return Math.floor(Math.min(Number.isFinite(bytes) ? bytes : 0, MAX_COUNTED_BYTES) / BYTES_OF_A_REQUEST);
 }
 
 function rateOf(method: string, path: string): RateClass {

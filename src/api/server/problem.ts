@@ -13,7 +13,7 @@ const CODES_OF_STATUS = {
 	400:
 		"REQUEST_BAD CURSOR_BAD BODY_BAD BODY_SHAPE TARGET_BAD RENTAL_TERMS RENTAL_TIME PUBLIC_KEY_BAD STORE_INPUT BLOB_NAME" +
 		" BLOB_TREE BLOB_WRONG BLOB_LARGE JOB_QUESTION JOB_SPEC JOB_ACCOUNT JOB_OFFER JOB_CLAIM FRAUD_REFUSED PROGRAM_MALFORMED PROGRAM_LIMIT PROGRAM_INTERVAL" +
-		" PROGRAM_TARGET PROGRAM_WIRING PROGRAM_SHAPE PROGRAM_OVERFLOW PROGRAM_INDEX PROGRAM_DIVISOR PROGRAM_DOMAIN PROGRAM_OUTPUT PROGRAM_UNPROVABLE",
+		" PROGRAM_TARGET PROGRAM_WIRING PROGRAM_SHAPE PROGRAM_OVERFLOW PROGRAM_INDEX PROGRAM_DIVISOR PROGRAM_DOMAIN PROGRAM_OUTPUT PROGRAM_UNPROVABLE PROGRAM_BUDGET",
 	401: "CREDENTIALS_MISSING CREDENTIALS_REFUSED REQUEST_SIGNATURE REQUEST_STALE REQUEST_REPLAYED",
 	403: "ROLE_WRONG CALLER_OTHER HOST_WRONG TRIAL_ONLY",
 	404:
@@ -82,8 +82,9 @@ export function problemDocument(source: ProblemSource, requestId: string): Probl
 /** fastify's own refusals (before a handler runs) carry a status below 500 and a code of theirs. */
 function toldByFastify(error: unknown): { code: string; status: number; detail: string } | null {
 	if (!(error instanceof Error)) return null;
-	const { statusCode, code = "" } = error as Error & { statusCode?: number; code?: string };
-	if (!code.startsWith("FST_ERR_") || statusCode === undefined) return null;
+	// The code of an AbortError is a number.
+	const { statusCode, code } = error as Error & { statusCode?: number; code?: unknown };
+	if (typeof code !== "string" || !code.startsWith("FST_ERR_") || statusCode === undefined) return null;
 	if (code === "FST_ERR_CTP_BODY_TOO_LARGE")
 		return { code: "BODY_TOO_LARGE", status: 413, detail: "the body is too large" };
 	if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE" || code === "FST_ERR_CTP_INVALID_TYPE")

@@ -44,7 +44,16 @@ export function createRateLimiter(perS: Readonly<Record<Counted, number>>, nowMs
 	};
 }
 
-export function addressGroup(address: string): string {
+/** One IPv4 address, one IPv6 /64. */
+export const addressGroup = (address: string): string => networkOf(address, 64);
+
+/**
+ * One IPv4 address, one IPv6 /56, as providers give one to a customer. For what honest neighbours can share:
+ * where servers are let, a /64 is a customer of its own.
+ */
+export const neighbourhoodOf = (address: string): string => networkOf(address, 56);
+
+function networkOf(address: string, bits: 56 | 64): string {
 	if (!isIPv6(address)) return address;
 	const plain = address.split("%")[0]!;
 	const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain);
@@ -53,8 +62,7 @@ export function addressGroup(address: string): string {
 	const first = head === "" ? [] : head.split(":");
 	const last = tail === undefined || tail === "" ? [] : tail.split(":");
 	const groups = [...first, ...Array(Math.max(0, 8 - first.length - last.length)).fill("0"), ...last];
-	return `${groups
-		.slice(0, 4)
-		.map((group) => Number.parseInt(group, 16).toString(16))
-		.join(":")}::/64`;
+	const numbers = groups.slice(0, 4).map((group) => Number.parseInt(group, 16));
+	if (bits === 56) numbers[3]! &= 0xff00;
+	return `${numbers.map((number) => number.toString(16)).join(":")}::/${bits}`;
 }

@@ -2,18 +2,18 @@
 // and measured.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "pino";
-import { pieceRoot } from "../../platform/blob-tree.ts";
 import type { FairQueue } from "../../platform/fair-queue.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
-import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import type { Caller, Route } from "../route.ts";
 import { type RouteName, routes } from "../routes.ts";
-import { ANYONE, callerBeforeBody, callerBySignature, readCredentials, type Signed } from "./authenticate.ts";
+import { ANYONE, type Credentials, callerOf, mustBeSigned, readCredentials, takeNonce } from "./authenticate.ts";
 import { isForeignName } from "./host-name.ts";
 import type { ApiMetrics } from "./metrics.ts";
+import { parseBody } from "./parse-body.ts";
 import type { Proxies } from "./proxied-address.ts";
-import { addressGroup } from "./rate-limit.ts";
-import type { ApiServerOptions } from "./server-options.ts";
+import { addressGroup, neighbourhoodOf } from "./rate-limit.ts";
+import { type ExpectedBody, expectedBody, nameBody, namedLength } from "./receive-body.ts";
+import type { ApiLimits, ApiServerOptions } from "./server-options.ts";
 import type { UnreadReplies } from "./unread-replies.ts";
 
 declare module "fastify" {
@@ -21,9 +21,12 @@ declare module "fastify" {
 		/** Set by the hooks; the caller is nobody until they have run. */
 		assay: {
 			caller: Caller;
-			signed: Signed | null;
-			rawBody: Uint8Array;
-			/** Of a body of bytes that was signed: found while the signature was checked. */
+			credentials: Credentials;
+			/** Null on routes that are not ours. */
+			expected: ExpectedBody | null;
+			/** Before a part of the body is kept. Throws RATE_LIMITED. */
+			onBytes: (bytes: number) => void;
+			/** Of a body of bytes that was signed: found while it was compared with its name. */
 			root: Uint8Array | null;
 			name: RouteName | "unknown";
 			/** The client's, behind our own proxies too; and what counts as one address. */
@@ -34,90 +37,100 @@ declare module "fastify" {
 	}
 }
 
-const NO_BODY = new Uint8Array(0);
-
-/** What a signature says of a body of bytes: its tree, which its taker needs too, and its length. */
-async function pieceName({ assay }: FastifyRequest): Promise<{ blobName?: string }> {
-	if (assay.name === "unknown" || (routes[assay.name] as Route).mostBytes === undefined) return {};
-	assay.root = await pieceRoot(assay.rawBody);
-	return { blobName: `${bytesToHex(assay.root)}-${assay.rawBody.length}` };
-}
-
-/**
- * How long a body of bytes is; 0 on routes that take none. Throws before a byte is read, CONTENT_TYPE_WRONG
- * where one is sent for the other.
- */
-function pieceLength({ mostBytes, method }: Route, { headers }: FastifyRequest): number {
-	const isBytes = /^application\/octet-stream\s*(;|$)/i.test(headers["content-type"] ?? "");
-	if (mostBytes === undefined) {
-		if (isBytes && method !== "GET") throw new AssayError("CONTENT_TYPE_WRONG", "this route takes no bytes");
-		return 0;
-	}
-	if (!isBytes) throw new AssayError("CONTENT_TYPE_WRONG", "this route takes application/octet-stream");
-	const length = Number(headers["content-length"] ?? Number.NaN);
-	if (!Number.isSafeInteger(length)) throw new AssayError("REQUEST_BAD", "a body of bytes says how long it is");
-	if (length > mostBytes) throw new AssayError("BODY_TOO_LARGE", `the body has at most ${mostBytes} bytes`);
-	return length;
-}
+const NO_BODY = Buffer.alloc(0);
+const NO_CREDENTIALS: Credentials = { kind: "none" };
 
 export function rateLimited(reply: FastifyReply, why: string, waitMs: number): AssayError {
 	reply.header("retry-after", Math.ceil(waitMs / 1000));
 	return new AssayError("RATE_LIMITED", `${why}; wait ${waitMs} ms`);
 }
 
+interface HookParts {
+	readonly limits: ApiLimits;
+	readonly proxies: Proxies;
+	readonly turns: FairQueue;
+	readonly unread: UnreadReplies;
+	/** Pieces that are being received. */
+	readonly pieces: UnreadReplies;
+	readonly logger: Logger;
+	readonly metrics: ApiMetrics;
+	readonly closing: AbortSignal;
+}
+
+/** Who calls, and what may come of the body: all that can be said before a byte of it is read. */
+async function admit(
+	request: FastifyRequest,
+	reply: FastifyReply,
+	route: Route,
+	{ auth, audience, nowMs }: Pick<ApiServerOptions, "auth" | "audience" | "nowMs">,
+	{ limits, turns, pieces }: HookParts,
+): Promise<void> {
+	const { assay, headers } = request;
+	const credentials = readCredentials(headers, nowMs());
+	const expected = expectedBody(route, headers, limits);
+	Object.assign(assay, { credentials, expected });
+	if (credentials.kind === "none") {
+		if (route.role !== "public") throw new AssayError("CREDENTIALS_MISSING", `this route needs the role ${route.role}`);
+	} else {
+		if (credentials.kind === "signed") {
+			const { bodyName } = credentials.signed;
+			mustBeSigned(credentials.signed, { audience, method: request.method, path: request.raw.url ?? "" });
+			if (namedLength(bodyName) !== (expected.isBytes ? expected.length : null)) throw otherBody();
+		}
+		assay.caller = await turns.run(assay.group, () => callerOf(route, credentials, auth));
+	}
+	if (!expected.isBytes) return;
+	const crowd = neighbourhoodOf(assay.address);
+	const hold = pieces.holder(crowd, reply.raw);
+	const mustHaveRoom = () => {
+		if (pieces.isFull(crowd)) throw rateLimited(reply, "too many pieces are on their way", 1000);
+	};
+	mustHaveRoom();
+	// ATTACK: a length costs nothing to announce. What counts is what has come.
+	assay.onBytes = (bytes) => {
+		mustHaveRoom();
+		hold(bytes);
+	};
+}
+
+const otherBody = () => new AssayError("REQUEST_SIGNATURE", "the body is not the one that was signed");
+
 export function addRequestHooks(
 	app: FastifyInstance,
-	{ auth, audience, nowMs, trustProxy }: Pick<ApiServerOptions, "auth" | "audience" | "nowMs" | "trustProxy">,
-	parts: {
-		readonly proxies: Proxies;
-		readonly turns: FairQueue;
-		readonly unread: UnreadReplies;
-		/** Pieces that are being received. */
-		readonly pieces: UnreadReplies;
-		readonly logger: Logger;
-		readonly metrics: ApiMetrics;
-		readonly closing: AbortSignal;
-	},
+	options: Pick<ApiServerOptions, "auth" | "audience" | "nowMs" | "trustProxy">,
+	parts: HookParts,
 ): void {
-	const { proxies, turns, unread, pieces, logger, metrics, closing } = parts;
+	const { proxies, turns, unread, logger, metrics, closing } = parts;
 	app.decorateRequest("assay", null as never);
 	app.addHook("onRequest", async (request, reply) => {
 		const name = (request.routeOptions.config as { name?: RouteName }).name ?? "unknown";
 		const address = proxies.addressOf(request.raw);
-		const who = { caller: ANYONE, signed: null, address, group: addressGroup(address) };
-		request.assay = { ...who, rawBody: NO_BODY, root: null, name, startedAt: performance.now() };
+		const who = { caller: ANYONE, credentials: NO_CREDENTIALS, address, group: addressGroup(address) };
+		const body = { expected: null, onBytes: () => {}, root: null };
+		request.assay = { ...who, ...body, name, startedAt: performance.now() };
 		reply.header("x-request-id", request.id);
 		if (closing.aborted) {
 			reply.header("connection", "close");
 			throw new AssayError("NOT_READY", "the server is closing");
 		}
 		// A proxy of our own passes on whatever name it is asked under.
-		if (trustProxy === undefined && isForeignName(request.raw))
+		if (options.trustProxy === undefined && isForeignName(request.raw))
 			throw new AssayError("HOST_WRONG", "this is not a name of this machine");
-		const route: Route | null = name === "unknown" ? null : routes[name];
 		if (unread.isFull(who.group)) throw rateLimited(reply, "read the replies that were asked for", 1000);
-		if (route === null) return;
-		const credentials = readCredentials(request.headers, nowMs());
-		const length = pieceLength(route, request);
-		if (length > 0 && pieces.isFull(who.group)) throw rateLimited(reply, "too many pieces are on their way", 1000);
-		pieces.hold(who.group, length, reply.raw);
-		if (credentials.kind === "signed") request.assay.signed = credentials.signed;
-		const look = () => callerBeforeBody(route, credentials, auth);
-		request.assay.caller = (await (credentials.kind === "token" ? turns.run(who.group, look) : look())) ?? ANYONE;
+		if (name !== "unknown") await admit(request, reply, routes[name], options, parts);
 	});
 
 	app.addHook("preValidation", async (request) => {
-		const { name, signed, rawBody } = request.assay;
-		if (name === "unknown" || signed === null) return;
-		const received = {
-			method: request.method,
-			path: request.raw.url ?? "",
-			body: rawBody,
-			...(await pieceName(request)),
-		};
-		request.assay.caller = await turns.run(request.assay.group, () =>
-			callerBySignature(routes[name], signed, received, audience, auth),
-		);
+		const { name, credentials, expected, group } = request.assay;
+		if (name === "unknown" || expected === null) return;
+		const raw = (request.body ?? NO_BODY) as Buffer;
+		if (credentials.kind === "signed") {
+			const came = await nameBody(raw, expected);
+			if (came.name !== credentials.signed.bodyName) throw otherBody();
+			request.assay.root = came.root;
+			await turns.run(group, () => takeNonce(routes[name], credentials.signed, options.auth));
+		}
+		if (!expected.isBytes) request.body = raw.length === 0 ? undefined : parseBody(raw);
 	});
 
 	app.addHook("onSend", async (request, reply, payload) => {

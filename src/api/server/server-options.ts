@@ -38,8 +38,12 @@ export const DEFAULT_LIMITS = {
 	writesPerS: 10,
 	/** Pieces of blobs, 1 MiB each, either way. */
 	transfersPerS: 200,
-	bodyBytes: 1024 * 1024,
-	/** Pieces that are being received or checked, of one address and in all. */
+	/** JSON, where its route takes no more. */
+	bodyBytes: 64 * 1024,
+	/** A body that brings less than so many bytes a second, over a whole window, is cut off with its sender. */
+	bodyLeastBytesPerS: 16 * 1024,
+	bodyWindowMs: 15_000,
+	/** What has come of pieces that are being received or checked, of one neighbourhood and in all. */
 	piecesBytes: 32 << 20,
 	piecesBytesInAll: 512 << 20,
 	/** Bytes of evidence a second, for each address and in all; as many at once. */
@@ -65,12 +69,13 @@ export const DEFAULT_LIMITS = {
 	/** A connection whose request was refused for coming too soon is not read for so long. */
 	refusedHoldMs: 1000,
 	/**
-	 * Requests at work at once that wait for the database, the chain's node, or the disk of blobs; the others
-	 * take turns by address.
+	 * Requests at work at once that wait for the database, the chain's node, the disk of blobs, or a program to
+	 * be opened; the others take turns by address.
 	 */
 	storeAtOnce: 8,
 	chainAtOnce: 4,
 	diskAtOnce: 8,
+	programsAtOnce: 4,
 	/** Requests that wait for their turn, of one address and in all. */
 	turnsPerAddress: 64,
 	turnsInAll: 1024,
@@ -80,8 +85,9 @@ export const DEFAULT_LIMITS = {
 	/** A reader of events that lets more than this pile up is cut off. */
 	streamBufferBytes: 1024 * 1024,
 	heartbeatMs: 15_000,
-	/** From the first byte of a request to its last. */
-	requestTimeoutMs: 30_000,
+	/** From the first byte of a request to the last of its head, and of its body: a MiB at the least pace. */
+	headTimeoutMs: 30_000,
+	requestTimeoutMs: 120_000,
 	/** After close(): how long running requests and upgraded connections may take to finish. */
 	closeGraceMs: 2_000,
 };

@@ -22,22 +22,26 @@ export function createUnreadReplies(most: {
 }) {
 	const held = new Map<string, number>();
 	let all = 0;
-	/** Until the reply is gone, or the connection is. */
-	function hold(address: string, bytes: number, raw: ServerResponse): void {
-		// ATTACK: who hangs up before the answer is made would never be heard to have gone.
-		if (bytes === 0 || raw.closed || raw.destroyed) return;
-		const put = (more: number): void => {
-			all += more;
-			const now = (held.get(address) ?? 0) + more;
-			if (now > 0) held.set(address, now);
-			else held.delete(address);
-		};
-		put(bytes);
+	function put(address: string, more: number): void {
+		all += more;
+		const now = (held.get(address) ?? 0) + more;
+		if (now > 0) held.set(address, now);
+		else held.delete(address);
+	}
+	/** Gives what counts more bytes, all until the reply is gone, or the connection is. */
+	function holder(address: string, raw: ServerResponse): (bytes: number) => void {
+		let own = 0;
 		const taken = (): void => {
 			raw.off("finish", taken).off("close", taken);
-			put(-bytes);
+			put(address, -own);
 		};
-		raw.on("finish", taken).on("close", taken);
+		return (bytes) => {
+			// ATTACK: who hangs up before the answer is made would never be heard to have gone.
+			if (bytes === 0 || raw.closed || raw.destroyed) return;
+			if (own === 0) raw.on("finish", taken).on("close", taken);
+			own += bytes;
+			put(address, bytes);
+		};
 	}
 	return {
 		isFull(address: string): boolean {
@@ -45,9 +49,9 @@ export function createUnreadReplies(most: {
 			return all >= inAll || (held.get(address) ?? 0) >= (2 * all >= inAll ? whenCrowded : perAddress);
 		},
 		bytes: () => all,
-		hold,
+		holder,
 		add: (address: string, payload: unknown, raw: ServerResponse): void =>
-			hold(address, payload instanceof Readable ? STREAM_BYTES : sizeOf(payload), raw),
+			holder(address, raw)(payload instanceof Readable ? STREAM_BYTES : sizeOf(payload)),
 	};
 }
 

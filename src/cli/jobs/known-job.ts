@@ -73,7 +73,7 @@ export async function knownRun(run: OpenedRun, folder: RunReader, values: JobVal
 	let workload: Workload;
 	if (values.job !== undefined) {
 		const path = resolve(io.cwd, values.job);
-		workload = await workloadOf(path, parsedJob(path, values.steps).json);
+		workload = await workloadOf(path, parsedJob(path, values.steps).json, io);
 	} else {
 		try {
 			workload = await ofFolder(run, folder, io);

@@ -2,8 +2,7 @@
 // that it names, and the customer's limits. Everything that is wrong with the job itself is found here,
 // before anything is uploaded.
 import { basename, resolve } from "node:path";
-import { setImmediate } from "node:timers/promises";
-import { nameBlob } from "../../api/blob-transfer.ts";
+import { type BlobRoots, nameBlob } from "../../api/blob-transfer.ts";
 import { type JobOrder, parseMethod, readOrder } from "../../market/jobs/read-order.ts";
 import { foldPieces } from "../../platform/blob-tree.ts";
 import { safeText } from "../../protocol/bytes/safe-text.ts";
@@ -30,7 +29,7 @@ export interface PreparedJob {
 	readonly workload: Workload;
 	readonly order: JobOrder;
 	readonly spec: JobSpec;
-	readonly blobs: readonly SpecBlob[];
+	readonly blobs: readonly (SpecBlob & { readonly named: BlobRoots })[];
 }
 
 const MICROS = 1_000_000;
@@ -53,17 +52,18 @@ export async function prepareJob(
 		mostMicros: values["most-price"] === undefined ? said.mostMicros : Math.floor(values["most-price"] * MICROS),
 		mostMs: values["most-minutes"] === undefined ? said.mostMs : Math.floor(values["most-minutes"] * MINUTE),
 	};
-	const workload = await workloadOf(path, json);
-	// Signals that came while it was made are heard first.
-	await setImmediate();
-	interrupted.throwIfAborted();
+	const workload = await workloadOf(path, json, { interrupted });
 	// As the validator and every provider will: a program that overflows is refused here, with its place.
 	orThrow(sealProgram(workload.program));
 	const title = safeText(basename(path).replace(/\.json$/, "")).slice(0, 100);
 	const kind = String((json as { readonly workload: unknown }).workload);
+	const named = new Map<string, BlobRoots>();
 	// By OpenSSL.
-	const rootOf = async (bytes: Uint8Array): Promise<Uint8Array> =>
-		foldPieces((await nameBlob({ bytes }, interrupted)).roots);
-	const made = await specOfWorkload(workload, { title, kind, method: order.method, rootOf });
-	return { path, text, workload, order, ...made };
+	const rootOf = async (bytes: Uint8Array): Promise<Uint8Array> => {
+		const found = await nameBlob({ bytes }, interrupted);
+		named.set(found.blob.root, found);
+		return foldPieces(found.roots);
+	};
+	const { spec, blobs } = await specOfWorkload(workload, { title, kind, method: order.method, rootOf });
+	return { path, text, workload, order, spec, blobs: blobs.map((one) => ({ ...one, named: named.get(one.root)! })) };
 }

@@ -73,11 +73,12 @@ export function jobHandlers(context: JobContext) {
 			const rows = later.slice(0, limit).map(hostView);
 			return { rows, cursor: later.length > limit ? rows.at(-1)!.provider : null };
 		},
-		quoteJob: ({ body, caller }) =>
-			askQuote(context, { ...body, customer: actorOf(caller), holder: callerHolder(caller) }),
-		async submitJob({ body, caller }) {
+		quoteJob: ({ body, caller, address }) =>
+			askQuote(context, { ...body, customer: actorOf(caller), opener: { holder: callerHolder(caller), address } }),
+		async submitJob({ body, caller, address }) {
 			const offer = body.offer as JobOffer;
-			const wish = { spec: body.spec, offer, customer: actorOf(caller), holder: callerHolder(caller) };
+			const opener = { holder: callerHolder(caller), address };
+			const wish = { spec: body.spec, offer, customer: actorOf(caller), opener };
 			return shownJob(await submitJob(context, wish));
 		},
 		async listJobs({ query: { open, ...query }, caller }) {

@@ -254,13 +254,13 @@ export function batchTokens(
 
 export function gptProgram(shape: GptShape, schedule: Schedule, by: Optimizer, tokens: Elements): TrainedProgram {
 	const { layers, width, context, vocabulary } = shape;
-	const { batch, steps, k } = schedule;
+	const { batch, k } = schedule;
 	const b = buildProgram({ k });
 	const rows = batch * context;
 	const net: Net = { b, s: b.step, given: {}, rows, gradientScale: GRADIENT_SCALE };
 	const { s } = net;
 	const inputs = batchTokens(net, shape, schedule, tokens);
-	const parameters = new Parameters(net, by, steps, k);
+	const parameters = new Parameters(net, by, schedule);
 	const tables = { exp: expTables(net), gelu: geluTables(net) };
 	const embedding = parameters.add("tokens.embedding", [vocabulary, width], parameters.random(DEVIATION));
 	const places = parameters.add("places.embedding", [context, width], parameters.random(DEVIATION));

@@ -46,12 +46,12 @@ export function mlpProgram(
 	by: Optimizer,
 	samples: Samples,
 ): TrainedProgram {
-	const { batch, steps, k } = schedule;
+	const { batch, k } = schedule;
 	const b = buildProgram({ k });
 	const net: Net = { b, s: b.step, given: {}, rows: batch, gradientScale: GRADIENT_SCALE };
 	const { s } = net;
 	const { x, label } = batchRows(net, sizes, schedule, samples);
-	const parameters = new Parameters(net, by, steps, k);
+	const parameters = new Parameters(net, by, schedule);
 	const layers = sizes.slice(1).map((outputs, i) => {
 		const inputs = sizes[i]!;
 		// Of He: relu halves the variance. Products see weights inside ±2 only, so few inputs do not get more.

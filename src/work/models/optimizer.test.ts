@@ -10,7 +10,7 @@ const GRADIENT_SCALE = 20;
 function ratesOf(by: Optimizer, steps: number): Int32Array {
 	const b = buildProgram();
 	const given: Record<string, Int32Array> = {};
-	new Parameters({ b, s: b.step, given, rows: ROWS, gradientScale: GRADIENT_SCALE } as never, by, steps, 1);
+	new Parameters({ b, s: b.step, given, rows: ROWS, gradientScale: GRADIENT_SCALE } as never, by, { steps, k: 1 });
 	return given.rates!;
 }
 

@@ -6,6 +6,7 @@ import { at, type Expression, type Index, index, segment, step, type Value } fro
 import { type Elements, elementCount } from "../operators/tensor-type.ts";
 import type { Program } from "../program/shapes.ts";
 import { clampI16, clampI32, I32, type Net, rescale, SCALE, turned } from "./numbers.ts";
+import { fill, ROWS_A_SLICE, type Schedule } from "./order.ts";
 
 interface Rates {
 	readonly rate: number;
@@ -74,27 +75,41 @@ const asRate = (value: number): number => Math.min(I32, Math.round(value));
 /** After so many steps β^t is below 2^−54, and 1 − β^t is 1 in double precision: no power has to be taken. */
 const stepsOfBias = (beta: number): number => Math.ceil(-54 / Math.log2(beta));
 
+const columnsOf = ({ kind }: Optimizer): number => (kind === "adamw" ? 3 : 1);
+
 /**
  * A row for each step: the rate; for AdamW with its bias correction, then what a weight loses by decay, then
- * ε. Written into one array, without a list for each row: jobs have millions of steps.
+ * ε. Written into one array, without a list for each row, and in pieces: jobs have millions of steps.
  */
-function rateTable(by: Optimizer, steps: number, { rows, gradientScale }: Net): Int32Array {
+function* rateRows(table: Int32Array, by: Optimizer, steps: number, { rows, gradientScale }: Net): Generator<void> {
 	const factor = gradientFactor(rows);
-	if (by.kind !== "adamw")
-		return Int32Array.from({ length: steps }, (_, t) => asRate((rateAt(by, t, steps) * 2 ** RATE.other) / factor));
-	const table = new Int32Array(3 * steps);
-	const [firstSteps, secondSteps] = [stepsOfBias(by.beta1), stepsOfBias(by.beta2)];
+	const isAdamw = by.kind === "adamw";
+	const columns = columnsOf(by);
+	const [firstSteps, secondSteps] = isAdamw ? [stepsOfBias(by.beta1), stepsOfBias(by.beta2)] : [0, 0];
+	const [unit, gradientUnit] = [2 ** (isAdamw ? RATE.adamw : RATE.other), 2 ** gradientScale];
+	let before = -1;
 	for (let t = 0; t < steps; t++) {
+		if (t % ROWS_A_SLICE === ROWS_A_SLICE - 1) yield;
 		const rate = rateAt(by, t, steps);
+		// Most rows of a long job are the one before.
+		const isSame = rate === before && t > firstSteps && t > secondSteps;
+		before = rate;
+		if (isSame) {
+			for (let at = columns * t; at < columns * (t + 1); at++) table[at] = table[at - columns]!;
+			continue;
+		}
+		if (!isAdamw) {
+			table[t] = asRate((rate * unit) / factor);
+			continue;
+		}
 		const first = t < firstSteps ? 1 - by.beta1 ** (t + 1) : 1;
 		const second = t < secondSteps ? Math.sqrt(1 - by.beta2 ** (t + 1)) : 1;
 		// Half a unit more: a root is rounded down.
-		const epsilon = EPSILON * second * factor * 2 ** gradientScale + 0.5;
-		table[3 * t] = asRate((rate * second * 2 ** RATE.adamw) / first);
-		table[3 * t + 1] = asRate(rate * by.decay * 2 ** RATE.adamw);
+		const epsilon = EPSILON * second * factor * gradientUnit + 0.5;
+		table[3 * t] = asRate((rate * second * unit) / first);
+		table[3 * t + 1] = asRate(rate * by.decay * unit);
 		table[3 * t + 2] = asRate(Math.max(1, epsilon));
 	}
-	return table;
 }
 
 export class Parameters {
@@ -104,12 +119,16 @@ export class Parameters {
 	readonly rates: Value;
 	readonly k: number;
 
-	constructor(net: Net, by: Optimizer, steps: number, k: number) {
+	constructor(net: Net, by: Optimizer, schedule: Omit<Schedule, "batch" | "seed">) {
+		const { steps, k } = schedule;
+		const columns = columnsOf(by);
 		this.net = net;
 		this.by = by;
 		this.k = k;
-		this.rates = net.b.tensor("input", "rates", "i32", [steps, by.kind === "adamw" ? 3 : 1], 0, I32);
-		net.given.rates = rateTable(by, steps, net);
+		this.rates = net.b.tensor("input", "rates", "i32", [steps, columns], 0, I32);
+		const table = new Int32Array(columns * steps);
+		fill(schedule, rateRows(table, by, steps, net));
+		net.given.rates = table;
 	}
 
 	/**

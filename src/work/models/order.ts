@@ -6,6 +6,7 @@
 
 import { type PhiloxKey, philoxBlock, philoxKey } from "../../protocol/hash/philox.ts";
 import { at, type Expression, index, segment, step, type Value } from "../builder/expression.ts";
+import { drained } from "../program/drained.ts";
 import type { Net } from "./numbers.ts";
 
 export type OrderKind = "affine" | "cube";
@@ -16,6 +17,17 @@ export interface Schedule {
 	/** Steps a segment. */
 	readonly k: number;
 	readonly seed: Uint8Array;
+	/** Tables of millions of rows are filled by whoever goes through these; without the list, at once. */
+	readonly later?: Generator<void>[];
+}
+
+/** Rows of a table that are made at a stretch: a few milliseconds. */
+export const ROWS_A_SLICE = 8192;
+
+/** Now, or whenever whoever gave the list likes. */
+export function fill({ later }: Omit<Schedule, "batch" | "seed" | "k" | "steps">, steps: Generator<void>): void {
+	if (later === undefined) drained(steps);
+	else later.push(steps);
 }
 
 export interface OrderedSchedule extends Schedule {
@@ -59,14 +71,23 @@ function cubeRow(words: Iterator<number, never>, bits: number): number[] {
 	return [...places.map((place) => 2 ** place), words.next().value % 2 ** bits];
 }
 
+const columnsOf = (kind: OrderKind, n: number): number => (kind === "affine" ? 2 : Math.log2(n) + 1);
+
+function* orderRows(table: Int32Array, kind: OrderKind, seed: Uint8Array, n: number): Generator<void> {
+	const key = philoxKey(seed);
+	const columns = columnsOf(kind, n);
+	for (let epoch = 0; epoch * columns < table.length; epoch++) {
+		const words = wordsOf(key, epoch);
+		table.set(kind === "affine" ? affineRow(words, n) : cubeRow(words, columns - 1), epoch * columns);
+		if (epoch % ROWS_A_SLICE === ROWS_A_SLICE - 1) yield;
+	}
+}
+
 /** The table of the input `order`: a row for each epoch. */
 export function orderTable(kind: OrderKind, seed: Uint8Array, n: number, epochs: number): Int32Array {
-	const key = philoxKey(seed);
-	const rows = Array.from({ length: epochs }, (_, epoch) => {
-		const words = wordsOf(key, epoch);
-		return kind === "affine" ? affineRow(words, n) : cubeRow(words, Math.log2(n));
-	});
-	return Int32Array.from(rows.flat());
+	const table = new Int32Array(epochs * columnsOf(kind, n));
+	drained(orderRows(table, kind, seed, n));
+	return table;
 }
 
 /** [batch]: which samples this step sees. Declares the input `order`. */
@@ -80,8 +101,10 @@ export function batchOf(
 ): Value {
 	const { kind, seed, n, batch, steps, k } = of;
 	const epochs = Math.ceil((steps * batch) / n);
-	const columns = kind === "affine" ? 2 : Math.log2(n) + 1;
-	given.order = orderTable(kind, seed, n, epochs);
+	const columns = columnsOf(kind, n);
+	const order = new Int32Array(epochs * columns);
+	fill(of, orderRows(order, kind, seed, n));
+	given.order = order;
 	const table = b.tensor("input", "order", "i32", [epochs, columns], 0, n);
 	return s.map([batch], (i) => {
 		const count = segment.sub(1).mul(k).add(step).mul(batch).add(i!.value());

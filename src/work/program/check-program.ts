@@ -5,6 +5,7 @@
 import { elementCount, type Interval, intervalOf, isInside, type TensorType } from "../operators/tensor-type.ts";
 import { type Counters, checkMap } from "./check-map.ts";
 import { checkSums } from "./check-sums.ts";
+import { drained, OPS_A_SLICE } from "./drained.ts";
 import { type Checked, refuse, type Wrong } from "./fault.ts";
 import { showInterval } from "./intervals.ts";
 import { lastSegment, type Op, type Operand, PHASES, type Phase, type Program } from "./shapes.ts";
@@ -125,7 +126,10 @@ function checkWritten(
 }
 
 /** For programs that decode.ts made: shapes are taken as they are. */
-export function checkProgram(program: Program): Checked<CheckedProgram> {
+export const checkProgram = (program: Program): Checked<CheckedProgram> => drained(checkSteps(program));
+
+/** As checkProgram, a few ops at a time. */
+export function* checkSteps(program: Program): Generator<void, Checked<CheckedProgram>> {
 	const tensors = checkTensors(program);
 	if (!tensors.ok) return tensors;
 	const registers: Record<Phase, (readonly Interval[])[]> = { init: [], step: [] };
@@ -136,6 +140,7 @@ export function checkProgram(program: Program): Checked<CheckedProgram> {
 			if (!found.ok) return refuse({ ...found.wrong, phase, op: number });
 			registers[phase].push(found.registers);
 			if (op.target !== null) writers[phase].set(op.target, number);
+			if (number % OPS_A_SLICE === 0) yield;
 		}
 	const written = checkWritten(program, writers.init, writers.step);
 	return written.ok ? { ok: true, value: { program, registers } } : written;

@@ -4,6 +4,7 @@ import { equalBytes } from "../../protocol/bytes/bytes.ts";
 import { elementCount } from "../operators/tensor-type.ts";
 import { ByteReader, Unreadable } from "./byte-reader.ts";
 import { readCode } from "./decode-code.ts";
+import { drained, OPS_A_SLICE } from "./drained.ts";
 import { MAGIC, NO_TARGET, VERSION } from "./encode.ts";
 import { type Checked, refuse } from "./fault.ts";
 import {
@@ -88,42 +89,55 @@ function readHead(reader: ByteReader): ProgramHead {
 	return { k, tensors, ...counts };
 }
 
-function readProgram(
-	reader: ByteReader,
-	place: { phase: Phase; op: number } | { tensor: number } | Record<string, never>,
-): Program {
+type Place = { phase: Phase; op: number } | { tensor: number } | Record<string, never>;
+
+/** Yields now and then, so that whoever goes through it may let others in. */
+function* readProgram(reader: ByteReader, place: Place): Generator<void, Program> {
 	if (reader.bytes.length > LIMITS.bytes) reader.limit(`${reader.bytes.length} bytes; ${LIMITS.bytes} is the most`);
 	const { k, tensors: tensorCount, ...counts } = readHead(reader);
-	const read = <T>(count: number, one: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => one(i));
-	const tensors = read(tensorCount, (tensor) => {
+	const tensors = Array.from({ length: tensorCount }, (_, tensor) => {
 		Object.assign(place, { tensor });
 		return readTensor(reader);
 	});
 	Object.assign(place, { tensor: null });
-	const ops = (phase: Phase) =>
-		read(counts[phase], (number) => {
+	const ops: Record<Phase, Op[]> = { init: [], step: [] };
+	for (const phase of PHASES)
+		for (let number = 0; number < counts[phase]; number++) {
 			Object.assign(place, { phase, op: number });
 			const found = readOp(reader);
-			return found.phase === phase ? found.op : reader.malformed(`an op of the ${found.phase} phase among ${phase}`);
-		});
-	const program = { k, tensors, init: ops("init"), step: ops("step") };
+			if (found.phase !== phase) reader.malformed(`an op of the ${found.phase} phase among ${phase}`);
+			ops[phase].push(found.op);
+			if (number % OPS_A_SLICE === 0) yield;
+		}
+	const program = { k, tensors, ...ops };
 	Object.assign(place, { phase: null, op: null });
 	if (reader.at !== reader.bytes.length) reader.malformed("bytes follow the last op");
 	return program;
 }
 
-function attempt<T>(read: (place: Record<string, never>) => T): Checked<T> {
+function unreadable(error: unknown, place: Record<string, never>) {
+	if (!(error instanceof Unreadable)) throw error;
+	return refuse({ ...place, code: error.code, message: error.message });
+}
+
+/** As decodeProgram, a few ops at a time. */
+export function* decodeSteps(bytes: Uint8Array): Generator<void, Checked<Program>> {
 	const place = {};
 	try {
-		return { ok: true, value: read(place) };
+		return { ok: true, value: yield* readProgram(new ByteReader(bytes), place) };
 	} catch (error) {
-		if (!(error instanceof Unreadable)) throw error;
-		return refuse({ ...place, code: error.code, message: error.message });
+		return unreadable(error, place);
 	}
 }
 
-export function decodeProgram(bytes: Uint8Array): Checked<Program> {
-	return attempt((place) => readProgram(new ByteReader(bytes), place));
+export const decodeProgram = (bytes: Uint8Array): Checked<Program> => drained(decodeSteps(bytes));
+
+function attempt<T>(read: () => T): Checked<T> {
+	try {
+		return { ok: true, value: read() };
+	} catch (error) {
+		return unreadable(error, {});
+	}
 }
 
 /** One tensor's leaf, as a judge gets it. */

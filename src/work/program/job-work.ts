@@ -9,7 +9,7 @@ import { firstState, inputsHashOf } from "../trace/commitments.ts";
 import { orThrow } from "./fault.ts";
 import { openProgram, programRoot } from "./open-program.ts";
 import { programCost } from "./program-cost.ts";
-import { lastSegment, type Program, type Tensor, type TensorKind } from "./shapes.ts";
+import { lastSegment, type Program, type ProgramShape, type Tensor, type TensorKind } from "./shapes.ts";
 
 /** A tensor's number in the program, and its bytes. */
 export interface SizedTensor {
@@ -18,7 +18,7 @@ export interface SizedTensor {
 }
 
 export interface JobWork {
-	readonly program: Program;
+	readonly program: ProgramShape;
 	/** 64 hex digits each, docs/work.md §6 and §7. */
 	readonly root: string;
 	readonly inputs: string;
@@ -49,7 +49,7 @@ const wrong = (why: string): AssayError =>
 	});
 
 const sizeOf = ({ type, dims }: Tensor): number => elementCount(dims) * bytesOf(type);
-const sized = ({ tensors }: Program, kind: TensorKind): SizedTensor[] =>
+const sized = ({ tensors }: ProgramShape, kind: TensorKind): SizedTensor[] =>
 	tensors.flatMap((one, tensor) => (one.kind === kind ? [{ tensor, size: sizeOf(one) }] : []));
 
 /**
@@ -61,7 +61,7 @@ function perWindowOf(segments: number, stateBytes: number): number {
 	return Math.max(1, Math.ceil(segments / windows));
 }
 
-function mustFit(program: Program, spec: JobSpec): void {
+function mustFit(program: ProgramShape, spec: JobSpec): void {
 	const { tensors, k } = program;
 	const wanted = tensors.flatMap((one, tensor) =>
 		one.kind === "constant" || one.kind === "input" ? [{ ...one, tensor }] : [],
@@ -99,8 +99,9 @@ export type ProgramWork = Omit<JobWork, "inputs" | "perWindow">;
 /** Throws the program's own fault. */
 export function openProgramWork(bytes: Uint8Array): ProgramWork {
 	const { program } = orThrow(openProgram(bytes));
+	const { k, tensors } = program;
 	return {
-		...{ program, root: bytesToHex(programRoot(program)), start: bytesToHex(firstState(program)) },
+		...{ program: { k, tensors }, root: bytesToHex(programRoot(program)), start: bytesToHex(firstState(program)) },
 		...{ state: sized(program, "state"), results: sized(program, "result"), ...segmentWork(program) },
 	};
 }

@@ -14,43 +14,67 @@ interface Stretch {
 	readonly bytes: number;
 }
 
+/** Where `before` stops being true; it is true of a beginning of the list. */
+function firstNot(list: readonly Stretch[], before: (one: Stretch) => boolean): number {
+	let [low, high] = [0, list.length];
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if (before(list[middle]!)) low = middle + 1;
+		else high = middle;
+	}
+	return low;
+}
+
+/**
+ * ATTACK: a program may leave thousands of free stretches, and take and give back thousands of times. So none
+ * of it looks at them all.
+ */
 class Arena {
-	/** Free, by place. */
-	#free: Stretch[] = [];
+	/** Free, the smallest first; of the same size by place. */
+	readonly #free: Stretch[] = [];
+	/** Free, by their beginning and by their end. */
+	readonly #from = new Map<number, Stretch>();
+	readonly #until = new Map<number, Stretch>();
 	#end = 0;
 	peak = 0;
 
 	take(bytes: number): Stretch {
-		const fitting = this.#free.filter((one) => one.bytes >= bytes);
-		const best = fitting.reduce<Stretch | null>(
-			(least, one) => (least && least.bytes <= one.bytes ? least : one),
-			null,
-		);
-		if (best !== null) {
-			this.#free = this.#free.filter((one) => one !== best);
+		const best = this.#free[firstNot(this.#free, (one) => one.bytes < bytes)];
+		if (best !== undefined) {
+			this.#remove(best);
 			if (best.bytes > bytes) this.#insert({ at: best.at + bytes, bytes: best.bytes - bytes });
 			return { at: best.at, bytes };
 		}
 		// What is free at the end grows.
-		const last = this.#free.at(-1);
-		const isOpen = last !== undefined && last.at + last.bytes === this.#end;
-		if (isOpen) this.#free.pop();
-		const at = isOpen ? last.at : this.#end;
+		const last = this.#until.get(this.#end);
+		if (last !== undefined) this.#remove(last);
+		const at = last?.at ?? this.#end;
 		this.#end = at + bytes;
 		this.peak = Math.max(this.peak, this.#end);
 		return { at, bytes };
 	}
 
 	giveBack({ at, bytes }: Stretch): void {
-		const before = this.#free.find((one) => one.at + one.bytes === at);
-		const next = this.#free.find((one) => one.at === at + bytes);
-		this.#free = this.#free.filter((one) => one !== before && one !== next);
+		const before = this.#until.get(at);
+		const next = this.#from.get(at + bytes);
+		for (const one of [before, next]) if (one !== undefined) this.#remove(one);
 		this.#insert({ at: before?.at ?? at, bytes: bytes + (before?.bytes ?? 0) + (next?.bytes ?? 0) });
 	}
 
+	#placeOf({ at, bytes }: Stretch): number {
+		return firstNot(this.#free, (one) => one.bytes < bytes || (one.bytes === bytes && one.at < at));
+	}
+
+	#remove(stretch: Stretch): void {
+		this.#free.splice(this.#placeOf(stretch), 1);
+		this.#from.delete(stretch.at);
+		this.#until.delete(stretch.at + stretch.bytes);
+	}
+
 	#insert(stretch: Stretch): void {
-		const place = this.#free.findIndex(({ at }) => at > stretch.at);
-		this.#free.splice(place < 0 ? this.#free.length : place, 0, stretch);
+		this.#free.splice(this.#placeOf(stretch), 0, stretch);
+		this.#from.set(stretch.at, stretch);
+		this.#until.set(stretch.at + stretch.bytes, stretch);
 	}
 }
 

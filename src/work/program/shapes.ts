@@ -94,6 +94,9 @@ export interface Program {
 	readonly step: readonly Op[];
 }
 
+/** Without its ops: what names states and inputs, and says what a job must bring. */
+export type ProgramShape = Pick<Program, "k" | "tensors">;
+
 export const LIMITS = {
 	bytes: 1 << 20,
 	steps: 65_536,

@@ -4,7 +4,7 @@ import { concatBytes } from "../../protocol/bytes/bytes.ts";
 import { type KeccakTree, keccak, keccakLeaf, keccakNode, keccakTree } from "../../protocol/hash/keccak-tree.ts";
 import { rootFromPath } from "../../protocol/hash/merkle.ts";
 import { bytesOf, elementCount } from "../operators/tensor-type.ts";
-import type { Program, TensorKind } from "../program/shapes.ts";
+import type { ProgramShape, TensorKind } from "../program/shapes.ts";
 import { zeroRoot } from "./tensor-tree.ts";
 
 const STATE = Uint8Array.of(4);
@@ -41,7 +41,7 @@ export const treeFromRoot = (
 ): Uint8Array | null => rootFromPath(tensorRootHash(of), index, count, path, keccakNode);
 
 /** Roots of all tensors of a kind, in the program's order, with their numbers. */
-export function numbered({ tensors }: Program, kind: TensorKind, roots: readonly Uint8Array[]): TensorRoot[] {
+export function numbered({ tensors }: ProgramShape, kind: TensorKind, roots: readonly Uint8Array[]): TensorRoot[] {
 	const numbers = tensors.flatMap((tensor, i) => (tensor.kind === kind ? [i] : []));
 	if (numbers.length !== roots.length) throw new RangeError(`${roots.length} roots of ${numbers.length} tensors`);
 	return numbers.map((tensor, i) => ({ tensor, root: roots[i]! }));
@@ -58,7 +58,7 @@ export const stateHashFrom = (segment: number, stateTree: Uint8Array, resultTree
 
 /** S_j from the roots of all state and all result tensors, in the program's order. */
 export function stateHashOf(
-	program: Program,
+	program: ProgramShape,
 	segment: number,
 	stateRoots: readonly Uint8Array[],
 	resultRoots: readonly Uint8Array[],
@@ -67,7 +67,7 @@ export function stateHashOf(
 }
 
 /** S_0: everything is zero. */
-export function firstState(program: Program): Uint8Array {
+export function firstState(program: ProgramShape): Uint8Array {
 	const zeros = (kind: TensorKind) =>
 		program.tensors
 			.filter((tensor) => tensor.kind === kind)
@@ -76,11 +76,11 @@ export function firstState(program: Program): Uint8Array {
 }
 
 /** From the roots of all inputs, in the program's order. */
-export const inputsHashOf = (program: Program, seed: Uint8Array, roots: readonly Uint8Array[]): Uint8Array =>
+export const inputsHashOf = (program: ProgramShape, seed: Uint8Array, roots: readonly Uint8Array[]): Uint8Array =>
 	inputsHash(seed, numbered(program, "input", roots));
 
 /** The result root of a claim, from the roots of all results, in the program's order. */
-export const resultRootOf = (program: Program, roots: readonly Uint8Array[]): Uint8Array =>
+export const resultRootOf = (program: ProgramShape, roots: readonly Uint8Array[]): Uint8Array =>
 	rootsTree(numbered(program, "result", roots)).root;
 
 export function inputsHash(seed: Uint8Array, inputs: readonly TensorRoot[]): Uint8Array {

@@ -41,6 +41,9 @@ export interface Workload {
 /** The bytes of a file that the job names, relative to the job file. */
 export type Files = (name: string) => Promise<Uint8Array> | Uint8Array;
 
+/** Called between pieces of long work: whoever serves others, or may be told to stop, waits or throws. */
+export type Pause = () => Promise<void>;
+
 /** One kind of job file; kinds.ts has them all. */
 export interface WorkloadKind<Spec> {
 	/** The fields; which of them must be there is `required`. */
@@ -53,5 +56,5 @@ export interface WorkloadKind<Spec> {
 	 * AssayError.
 	 */
 	read(json: unknown, seed: Uint8Array): Spec;
-	build(spec: Spec, files: Files): Promise<Workload>;
+	build(spec: Spec, files: Files, pause: Pause): Promise<Workload>;
 }

@@ -1,10 +1,11 @@
 // The prefill program of a description, built on a thread of its own: a large model's takes a second or two,
 // and this thread has the sockets and the API.
+import { inSlices } from "../../../platform/in-slices.ts";
 import { startThread, threadFile } from "../../../platform/thread-file.ts";
 import { type Generation, prefillProgram } from "../../../work/inference/generate-program.ts";
 import { encodeProgram } from "../../../work/program/encode.ts";
 import { orThrow } from "../../../work/program/fault.ts";
-import { openProgram, sealProgram } from "../../../work/program/open-program.ts";
+import { openProgramSteps, sealProgram } from "../../../work/program/open-program.ts";
 import type { Program } from "../../../work/program/shapes.ts";
 import { mustGenerate } from "../check-generation.ts";
 
@@ -53,7 +54,7 @@ export async function buildPrefill(wish: PrefillWish): Promise<BuiltPrefill | nu
 	try {
 		const file = threadFile("prefill-thread", import.meta.url);
 		const bytes = file === null ? buildHere(wish) : await buildApart(file, wish);
-		return bytes && { program: orThrow(openProgram(bytes)).program, bytes };
+		return bytes && { program: orThrow(await inSlices(openProgramSteps(bytes))).program, bytes };
 	} catch {
 		return null;
 	}

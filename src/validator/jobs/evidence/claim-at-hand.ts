@@ -4,6 +4,7 @@
 import type { Contracts } from "../../../chain/contracts/contracts.ts";
 import type { JobTerms } from "../../../chain/contracts/job-escrow.ts";
 import type { Call } from "../../../chain/sending/sign.ts";
+import { inSlices } from "../../../platform/in-slices.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
@@ -17,7 +18,7 @@ import type { Ask } from "../../../verify/optimistic/questions.ts";
 import type { JobAtHand } from "../../../verify/optimistic/search.ts";
 import { bytesOf, elementCount } from "../../../work/operators/tensor-type.ts";
 import { orThrow } from "../../../work/program/fault.ts";
-import { openProgram } from "../../../work/program/open-program.ts";
+import { openProgramSteps } from "../../../work/program/open-program.ts";
 import type { Program } from "../../../work/program/shapes.ts";
 import { claimHash, type JobClaim } from "../../../work/trace/commitments.ts";
 import type { OwnEngine } from "./own-engine.ts";
@@ -106,7 +107,9 @@ export const wordsOf = (at: Pick<ClaimAtHand, "claim" | "provider">) => ({
 /** The program as the job's blob has it. Throws BLOB_UNKNOWN, PROGRAM_…. */
 export async function jobAtHand({ blobs }: Pick<EvidenceMeans, "blobs">, claim: ClaimAtHand): Promise<JobAtHand> {
 	const { program: blob, seed, given } = claim.spec;
-	const { program } = orThrow(openProgram(await blobs.read(holderOfJob(claim.job), blob, 0, blob.size)));
+	const bytes = await blobs.read(holderOfJob(claim.job), blob, 0, blob.size);
+	// Its ops are needed here, so a thread is no help: to hand a program over takes as long as to open it.
+	const { program } = orThrow(await inSlices(openProgramSteps(bytes)));
 	const inputRoots = program.tensors.flatMap(({ kind }, i) => {
 		if (kind !== "input") return [];
 		const found = given.find(({ tensor }) => tensor === i);

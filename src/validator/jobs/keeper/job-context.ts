@@ -14,9 +14,9 @@ import type { ValidatorContext } from "../../validator-context.ts";
 import type { AskedBook } from "../evidence/asked-book.ts";
 import type { StateBlobs } from "../evidence/claim-at-hand.ts";
 import type { Evidence } from "../evidence/evidence.ts";
+import type { JobWorks } from "../programs/job-works.ts";
 import type { JobChain } from "./job-chain.ts";
 import type { JobHosts } from "./job-hosts.ts";
-import type { JobWorks } from "./job-works.ts";
 import type { Nudges } from "./nudges.ts";
 import type { Tries } from "./tries.ts";
 

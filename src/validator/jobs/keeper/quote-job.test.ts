@@ -28,7 +28,9 @@ test("L8: a job whose blobs would be too many bytes beside those of its customer
 		...{ store: { jobs: { keptBytes } }, works: { open }, jobChain: null },
 		config: { params: createParams({ jobKeptBytes: 3 * MiB }) },
 	} as unknown as JobContext;
-	const ask = { customer: "d".repeat(64), holder: "d".repeat(64), spec, mostMicros: null, account: null, salt: "0" };
+	const key = "d".repeat(64);
+	const opener = { holder: key, address: "127.0.0.1" };
+	const ask = { customer: key, opener, spec, mostMicros: null, account: null, salt: "0" };
 	kept.bytes = 2 * MiB - 20;
 	await assert.rejects(askQuote(context, ask), code("JOB_INPUTS"), "as many as may be: its inputs are looked at");
 	kept.bytes += 1;

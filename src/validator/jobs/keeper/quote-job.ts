@@ -11,18 +11,17 @@ import type { JobMethod, JobTerms } from "../../../protocol/network/job.ts";
 import type { JobOffer } from "../../../protocol/network/job-offer.ts";
 import type { BlobName, JobSpec } from "../../../protocol/network/job-spec.ts";
 import { methodOf } from "../../../verify/methods/methods.ts";
-import { proofOps, provingPlan } from "../../../work/plan/proving-plan.ts";
 import type { JobWork } from "../../../work/program/job-work.ts";
 import { jobHolder } from "../blobs/blob-holders.ts";
+import { missing, type Opener } from "../programs/job-works.ts";
 import { asJson, type Job, type JobContext, jobOf } from "./job-context.ts";
 import type { KnownHost } from "./job-hosts.ts";
 import { escrowTermsOf, makeOffer, mustBeOurs } from "./job-offers.ts";
-import { missing } from "./job-works.ts";
 
 export interface JobAsk {
 	readonly customer: string;
-	/** In the blob store. */
-	readonly holder: string;
+	/** In the blob store; and the address that asks. */
+	readonly opener: Opener;
 	readonly spec: JobSpec;
 	readonly mostMicros: number | null;
 	readonly account: string | null;
@@ -50,18 +49,16 @@ function mustBeMethod({ name, count }: JobMethod): void {
  * JOB_METHOD, PROGRAM_UNPROVABLE.
  */
 async function provingOf(
-	{ jobChain }: JobContext,
-	{ method, segments }: JobSpec,
-	{ program }: JobWork,
+	{ jobChain, works }: JobContext,
+	spec: JobSpec,
+	opener: Opener,
 ): Promise<Pick<QuoteInput, "proving">> {
-	if (methodOf(method).driver === "audits") return {};
+	if (methodOf(spec.method).driver === "audits") return {};
 	if (jobChain === null)
 		throw new AssayError("JOB_METHOD", "jobs that are paid by proof need a chain, and this validator has none", {
 			hint: codes.JOB_METHOD.hint,
 		});
-	const plan = provingPlan(program, segments);
-	if ("code" in plan) throw new AssayError(plan.code, plan.message, { hint: codes.PROGRAM_UNPROVABLE.hint });
-	return { proving: { ops: proofOps(plan), leastWindowMs: await jobChain.zk.leastWindowMs() } };
+	return { proving: { ops: await works.provingOps(spec, opener), leastWindowMs: await jobChain.zk.leastWindowMs() } };
 }
 
 export async function askQuote(
@@ -77,7 +74,7 @@ export async function askQuote(
 			jobChain === null ? "this validator has no chain" : "name who will fund the job",
 		);
 	await mustBeKept(context, ask.customer, spec);
-	const work = await works.open(spec, ask.holder);
+	const work = await works.open(spec, ask.opener);
 	// The job may wait for whoever is at work, and for what is locked meanwhile.
 	const all = (await hosts.known()).map((host) => ({ ...host, isFree: true, freeBondMicros: host.depositMicros }));
 	const nowMs = env.nowMs();
@@ -85,7 +82,7 @@ export async function askQuote(
 		...{ segments: spec.segments, ops: work.ops, bytes: work.bytes, peakBytes: work.peakBytes },
 		...{ perWindow: work.perWindow, method: spec.method, mostMicros: ask.mostMicros, nowMs },
 		gasMicros: await gasMicros(context),
-		...(await provingOf(context, spec, work)),
+		...(await provingOf(context, spec, ask.opener)),
 	};
 	const quote = await quoteOrWhy(input, all, context);
 	const { totalMicros, estimatedMs, hosts: count, tenthFound, isSimulated, ...quoted } = quote;
@@ -167,10 +164,10 @@ export async function submitJob(
 	context: JobContext,
 	{
 		customer,
-		holder,
+		opener,
 		spec,
 		offer,
-	}: { readonly customer: string; readonly holder: string; readonly spec: JobSpec; readonly offer: JobOffer },
+	}: { readonly customer: string; readonly opener: Opener; readonly spec: JobSpec; readonly offer: JobOffer },
 ): Promise<Job> {
 	const { store, env, signer, config, wakeJob, works } = context;
 	const nowMs = env.nowMs();
@@ -179,12 +176,12 @@ export async function submitJob(
 	mustBeOurs(offer, { spec, customer, signer, nowMs });
 	await mustBeFunded(context, offer);
 	const { id, terms } = offer;
-	const work: JobWork = await works.open(spec, holder);
+	const work: JobWork = await works.open(spec, opener);
 	// What was offered was found out from the same bytes: their root is in the terms.
 	if (work.root !== terms.program || work.inputs !== terms.inputs)
 		throw new AssayError("JOB_OFFER", "the offer cannot be used: the program or its inputs are others");
 	await mustBeKept(context, customer, spec);
-	await takeBlobs(context, holder, id, spec);
+	await takeBlobs(context, opener.holder, id, spec);
 	const row = await store.jobs.create(
 		{
 			...{ id, customer, spec, offer: asJson(offer), record: newJob(id, terms), atMs: nowMs },

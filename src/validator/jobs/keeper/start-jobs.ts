@@ -16,11 +16,12 @@ import type { EvidenceMeans } from "../evidence/claim-at-hand.ts";
 import { createEvidence } from "../evidence/evidence.ts";
 import { ownEngine } from "../evidence/own-engine.ts";
 import { clearReruns } from "../evidence/own-run.ts";
+import { createJobWorks } from "../programs/job-works.ts";
+import { createProgramDesk } from "../programs/program-desk.ts";
 import { createAuditBegins } from "./audit-begins.ts";
 import { createJobChain } from "./job-chain.ts";
 import type { JobContext } from "./job-context.ts";
 import { createJobHosts } from "./job-hosts.ts";
-import { createJobWorks } from "./job-works.ts";
 import { createNudges } from "./nudges.ts";
 import { createTries } from "./tries.ts";
 import { startJobWatch } from "./watch-jobs.ts";
@@ -73,13 +74,14 @@ export async function createJobs(
 		onAsked: (claim, question, bytes) =>
 			asked.keep(claim, { atMs: env.nowMs(), question: questionText(question), bytes }),
 	};
+	const desk = createProgramDesk();
 	let watch: ReturnType<typeof startJobWatch> | null = null;
 	const context: JobContext = {
 		...base,
 		...{ asker, pool, jobChain, stopping: stopping.signal, asked },
 		evidence: createEvidence(means),
 		hosts: createJobHosts({ ...base, jobChain }),
-		works: createJobWorks(base),
+		works: createJobWorks({ blobs, desk, nowMs: env.nowMs }),
 		nudges: createNudges(),
 		ownRuns: createTries(env.nowMs, config.params.jobSilenceMs),
 		auditBegins: createAuditBegins(() => context),
@@ -94,6 +96,7 @@ export async function createJobs(
 		},
 		async stop() {
 			stopping.abort();
+			desk.close();
 			await watch?.stop();
 		},
 	};

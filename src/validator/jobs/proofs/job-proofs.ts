@@ -59,7 +59,7 @@ export function createJobProofs({ jobChain, works }: Pick<JobContext, "jobChain"
 			const submitted = await readSubmitted(contracts, paid.transaction);
 			if (submitted === null) throw unknown("it was proven through another contract");
 			const { terms, order, segment: proven } = submitted;
-			const { program } = await works.ofJob(job);
+			const program = await works.programOfJob(job);
 			const plan = planByHash(program, fromHex(order.plan, 32));
 			if (plan === null) throw unknown("its plan is none of the job's program");
 			const [featurePoints, labelPoints, pointsBefore, pointsAfter] = pointLists(plan, proven.points);

@@ -164,13 +164,13 @@ export function cnnProgram(
 	images: Images,
 	start: StartWeights = null,
 ): TrainedProgram {
-	const { batch, steps, k } = schedule;
+	const { batch, k } = schedule;
 	const b = buildProgram({ k });
 	const net: Net = { b, s: b.step, given: {}, rows: batch, gradientScale: GRADIENT_SCALE };
 	const end = stages.at(-1)!;
 	const classes = sizeOf(end.to);
 	const { x, label } = batchImages(net, stages[0]!.from, classes, schedule, images);
-	const parameters = new Parameters(net, by, steps, k);
+	const parameters = new Parameters(net, by, schedule);
 	const layers: Layer[] = stages.map((stage, i) => ({
 		stage,
 		linear: linearOf(net, parameters, stage, i, start),

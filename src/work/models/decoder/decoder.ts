@@ -76,7 +76,7 @@ export function decoderProgram(
 	tokens: Elements,
 	weightsOf: (net: WideNet, parameters: Parameters) => Weights,
 ): TrainedProgram {
-	const { batch, steps, k } = schedule;
+	const { batch, k } = schedule;
 	const b = buildProgram({ k });
 	const net: WideNet = {
 		b,
@@ -88,7 +88,7 @@ export function decoderProgram(
 		watched: { residual: [], others: [] },
 	};
 	const inputs = batchTokens(net, { context, vocabulary: architecture.vocabulary }, schedule, tokens);
-	const parameters = new Parameters(net, by, steps, k);
+	const parameters = new Parameters(net, by, schedule);
 	const weights = weightsOf(net, parameters);
 	const shared: Shared = {
 		net,

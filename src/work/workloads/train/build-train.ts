@@ -74,12 +74,15 @@ export const trainKind: WorkloadKind<TrainSpec> = {
 		check(spec);
 		return spec;
 	},
-	async build(spec, files) {
+	async build(spec, files, pause) {
 		const { steps, seed: key } = spec;
 		const model = modelOf(spec);
 		const k = spec.stepsPerSegment ?? stepsPerSegment(await model.size(spec, files), spec.optimizer.kind);
 		if (steps % k !== 0)
 			throw wrongField("steps", `must be a multiple of ${k}, the steps a segment`, "Or set stepsPerSegment.");
-		return { ...(await model.build(spec, k, files)), seed: key, segments: steps / k };
+		const later: Generator<void>[] = [];
+		const made = await model.build(spec, k, files, later);
+		for (const rows of later) while (!rows.next().done) await pause();
+		return { ...made, seed: key, segments: steps / k };
 	},
 };

@@ -211,6 +211,7 @@ async function exactCnn(
 	{ shift, weightBits, loss }: Extract<CnnSpec["optimizer"], { kind: "exact-sgd" }>,
 	k: number,
 	files: Files,
+	later: Generator<void>[],
 ) {
 	const { batch, steps, seed, order } = spec;
 	const stages = listedStages(spec);
@@ -230,7 +231,7 @@ async function exactCnn(
 			...(windows.some((one) => one !== null) && { windows }),
 			...(loss === "softmax" && { isSoftmax: true }),
 		},
-		{ batch, steps, k, seed, order },
+		{ batch, steps, k, seed, order, later },
 		shift,
 		{ features: rowsOf(images, picture), labels: images.labels },
 		weightBits,
@@ -258,12 +259,12 @@ export const cnnModel: TrainModel<CnnModel> = {
 		const products = stages.reduce((sum, { to }, i) => sum + weights[i]! * placesOf(to), 0);
 		return { parameters, rows: (spec.batch * products) / parameters, ops: 28 * stages.length };
 	},
-	async build(spec, k, files) {
+	async build(spec, k, files, later) {
 		const { batch, steps, seed, optimizer, order } = spec;
-		if (optimizer.kind === "exact-sgd") return exactCnn(spec, optimizer, k, files);
+		if (optimizer.kind === "exact-sgd") return exactCnn(spec, optimizer, k, files, later);
 		const { stages, weights: start } = await networkFor(spec, files);
 		const images = await imagesOf(spec, stages[0]!.from, stages.at(-1)!.to.channels, files);
-		const schedule = { batch, steps, k, seed, order };
+		const schedule = { batch, steps, k, seed, order, later };
 		const { program, given } = cnnProgram(stages, schedule, optimizer, images, startOf(start));
 		const weights = stages.flatMap((stage, i) => {
 			const dims = weightDims(stage);

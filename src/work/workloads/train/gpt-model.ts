@@ -24,11 +24,11 @@ export const gptModel: TrainModel<Typed<typeof shape>> = {
 		const parameters = (vocabulary + context + 2) * width + layers * (12 * width + 13) * width;
 		return { parameters, rows: batch * context, ops: 167 * layers + 52 };
 	},
-	async build(spec, k, files) {
+	async build(spec, k, files, later) {
 		const { model, batch, steps, seed, optimizer } = spec;
 		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp or a cnn");
 		const tokens = await tokensOf(spec, model, files);
-		const { program, given } = gptProgram(model, { batch, steps, k, seed }, optimizer, tokens);
+		const { program, given } = gptProgram(model, { batch, steps, k, seed, later }, optimizer, tokens);
 		const metrics = [lossMetric(2 ** SCALE.loss, batch * model.context, "nats a token")];
 		return { program, given, metrics, files: [weightsFile(gptWeights(model))] };
 	},

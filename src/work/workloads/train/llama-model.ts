@@ -51,14 +51,14 @@ export const llamaModel: TrainModel<LlamaModel> = {
 		rows: batch * model.context,
 		ops: 250 * model.layers + 60,
 	}),
-	async build(spec, k, files) {
+	async build(spec, k, files, later) {
 		const { model, batch, steps, seed, optimizer } = spec;
 		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp or a cnn");
 		const architecture = architectureOf(model);
 		const tokens = await tokensOf(spec, model, files);
 		const { program, given, places, residual } = llamaProgram(
 			architecture,
-			{ batch, steps, k, seed },
+			{ batch, steps, k, seed, later },
 			optimizer,
 			tokens,
 		);

@@ -85,7 +85,7 @@ export const loraModel: TrainModel<LoraModel> = {
 	},
 	/** A step goes through the whole model; hashing its adapters takes far less than 3 % of that. */
 	size: ({ batch }) => ({ parameters: 0, rows: batch, ops: 1 }),
-	async build(spec, k, files) {
+	async build(spec, k, files, later) {
 		const { model: of, data, batch, steps, seed, optimizer } = spec;
 		if (optimizer.kind === "exact-sgd") throw wrongField("optimizer.kind", "exact-sgd is for an mlp or a cnn");
 		const base = of.base!;
@@ -103,7 +103,7 @@ export const loraModel: TrainModel<LoraModel> = {
 		const start = of.adapter === undefined ? null : await readAdapter(of.adapter, files, architecture, adapter);
 		const { program, given } = loraProgram(
 			{ model, lora: { ...own, start }, context, bits, residual },
-			{ batch, steps, k, seed },
+			{ batch, steps, k, seed, later },
 			optimizer,
 			tokens,
 		);

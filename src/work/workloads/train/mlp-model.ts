@@ -59,12 +59,12 @@ export const mlpModel: TrainModel<Typed<typeof shape>> = {
 		const parameters = sizes.slice(1).reduce((sum, outputs, i) => sum + outputs * (sizes[i]! + 1), 0);
 		return { parameters, rows: batch, ops: 22 * sizes.length };
 	},
-	async build(spec, k, files) {
+	async build(spec, k, files, later) {
 		const { batch, steps, seed, optimizer, order, model } = spec;
 		const samples = await samplesOf(spec, files);
 		if (order === "cube" && !Number.isInteger(Math.log2(samples.labels.length)))
 			throw codedError("DATA_SHORT", `order cube wants 2^m rows; there are ${samples.labels.length}`);
-		const schedule = { batch, steps, k, seed, order };
+		const schedule = { batch, steps, k, seed, order, later };
 		const isExact = optimizer.kind === "exact-sgd";
 		const { program, given, parameters } = isExact
 			? exactProgram(

@@ -83,8 +83,13 @@ export interface TrainModel<Model> {
 	/** What no field shows by itself; throws. */
 	check(spec: TrainSpec<Model>): void;
 	size(spec: TrainSpec<Model>, files: Files): TrainSize | Promise<TrainSize>;
-	/** `k`: steps a segment. */
-	build(spec: TrainSpec<Model>, k: number, files: Files): Promise<Omit<Workload, "seed" | "segments">>;
+	/** `k`: steps a segment. `later`: what fills tables with a row for each step or epoch. */
+	build(
+		spec: TrainSpec<Model>,
+		k: number,
+		files: Files,
+		later: Generator<void>[],
+	): Promise<Omit<Workload, "seed" | "segments">>;
 }
 
 const DATA = ["text", "tokens", "features", "images", "records", "generated"] as const;
