@@ -1,6 +1,6 @@
 // Programs that a hostile customer would send, since what a price counts too little is theirs: a long init
-// phase, many tiny steps and ops, expensive instructions, reads here and there, long products. And random ones.
-// For tests of the model, and for bench/cost-programs.ts, which has a card run them.
+// phase, many tiny steps and ops, expensive instructions, reads here and there, long products. And random
+// ones. For tests of the model, and for bench/jobs/cost-programs.ts, which has a card run them.
 import { buildProgram, type PhaseBuilder, type ProgramBuilder, type TensorHandle } from "../builder/build-program.ts";
 import { at, constant, type Expression, type Index, repeat, turn, type Value, view } from "../builder/expression.ts";
 import type { Program } from "../program/shapes.ts";
