@@ -14,7 +14,7 @@ import { AssayError } from "../../src/protocol/assay-error.ts";
 import type { JobMethod, JobPart, JobRecord } from "../../src/protocol/network/job.ts";
 import type { MethodAction } from "../../src/verify/methods/method.ts";
 import { METHODS } from "../../src/verify/methods/methods.ts";
-import { timeOfInt8 } from "../../src/work/cost/work-time.ts";
+import { PROVEN_H200, timeOfInt8 } from "../../src/work/cost/work-time.ts";
 import { chanceFrom, honestly, type PaperTask, refereeOnPaper, statesOf } from "./paper-machine.ts";
 
 export const PARAMS = DEFAULT_PARAMS;
@@ -34,7 +34,7 @@ const nameOf = (n: number): string => createHash("sha256").update(`paper host ${
 export const HOSTS: readonly JobHost[] = Array.from({ length: 6 }, (_, n) => ({
 	...{ provider: nameOf(n), owner: `owner ${n}`, network: `10.0.${n}.0/24`, isFree: true },
 	...{ pricePerHourMicros: 3_600_000, reliabilityPpm: 900_000, freeBondMicros: 1e12 },
-	...{ memoryBytes: 80e9, int8OpsPerS: 1e12, bytesPerS: 1e12 },
+	...{ memoryBytes: 80e9, ...PROVEN_H200 },
 }));
 export const SEGMENTS = 200;
 export const PER_WINDOW = 2;
@@ -110,8 +110,8 @@ export interface Played {
 const sha = (...words: readonly (string | number)[]): string =>
 	createHash("sha256").update(words.join(" ")).digest("hex");
 
-/** What is paid is the time of so many int8 operations. */
-const timeOf = (ops: number) => ({ init: timeOfInt8(0), segment: timeOfInt8(ops) });
+/** An operation takes a picosecond, and the init phase nothing. */
+const timeOf = (ops: number) => ({ init: timeOfInt8(0), segment: { ...timeOfInt8(0), productsNs: ops / 1000 } });
 
 const quotes = new Map<string, JobQuote>();
 function quoteOf(method: JobMethod, ops: number): JobQuote {
