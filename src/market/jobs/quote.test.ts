@@ -266,6 +266,24 @@ test("the dearest of the cheaper half sets the price, the slowest of them the pa
 	assert.equal(quoteJob({ ...INPUT, segments: 410 }, [host(1)], P).parts, 4, "a little more than three");
 });
 
+test("long training on cards as measured: none is late, and their time is paid", () => {
+	// A step of GPT-2 124M: by the model, and what an H200 took (bench/results/h200-2026-11-16-training.json).
+	const [modelled, measuredMs] = [{ ...NONE, productsNs: 227_500_000 }, 217.8];
+	for (const segments of [1000, 5000, 20_000, 100_000]) {
+		const quote = quoteJob({ ...INPUT, segments, time: segmentsOf(modelled) }, HOSTS.slice(2), P);
+		const tookMs = Math.ceil(segments / quote.parts) * measuredMs;
+		assert.ok(quote.workMs > 2 * tookMs, `${segments} steps: limit ${quote.workMs} ms, ${tookMs} ms measured`);
+		assert.ok(quote.priceMicros >= tookMs, `${segments} steps: ${quote.priceMicros} for ${tookMs} ms`);
+	}
+});
+
+test("the init phase is paid for, and has its time", () => {
+	const init = (ms: number) =>
+		quoteJob({ ...INPUT, segments: 2, time: { init: products(ms), segment: NONE } }, [host(1)], P);
+	assert.deepEqual([init(77_000).priceMicros, init(77_000).workMs], [77_000, P.jobLeastWorkMs]);
+	assert.deepEqual([init(180_000).priceMicros, init(180_000).workMs], [180_000, 900_000]);
+});
+
 test("a host that proves to be slow is not paid more for it", () => {
 	const slowly = (n: number, share: number) =>
 		host(n, { int8OpsPerS: PROVEN_H200.int8OpsPerS * share, pricePerHourMicros: 3_600_000 });
