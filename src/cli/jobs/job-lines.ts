@@ -18,7 +18,7 @@ export function detailOf({ detail }: Pick<NetworkEvent, "detail">): Detail {
 /** "for the work 0.9, fee 0.018, up to 0.92 set aside for checks": what all parts may cost, item by item. */
 function itemsText({ parts, priceMicros, feeMicros, auditMicros, method }: Job["offer"]["terms"]): string {
 	const { extra } = methodOf(method).words;
-	const more = auditMicros > priceMicros ? `; ${extra} are set aside more than the work costs` : "";
+	const more = auditMicros > priceMicros ? `; that is more for ${extra} than for the work` : "";
 	return `for the work ${formatMicros(parts * priceMicros)}, fee ${formatMicros(parts * feeMicros)}, up to ${formatMicros(parts * auditMicros)} set aside for ${extra}, of which what is not spent comes back${more}`;
 }
 
