@@ -9,7 +9,13 @@ import { jobSpec } from "../src/protocol/network/job-spec.ts";
 
 const folder = fileURLToPath(new URL("../examples/jobs/", import.meta.url));
 const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
-const nothing = { steps: undefined, method: undefined, "most-price": undefined, "most-minutes": undefined };
+const nothing = {
+	steps: undefined,
+	method: undefined,
+	"most-price": undefined,
+	"most-minutes": undefined,
+	"price-per-hour": undefined,
+};
 
 test("the table of the examples names every one, and no other", () => {
 	const named = [...readFileSync(`${folder}README.md`, "utf8").matchAll(/^\| `([a-z-]+\.json)`/gm)].map(
@@ -38,9 +44,21 @@ test("whoever presses Ctrl-C while a job is made ready does not wait for it", as
 });
 
 test("the command line stands above the job file", async () => {
-	const asked = { ...nothing, method: "sampled:3", "most-price": 0.5, "most-minutes": 2, steps: 40 };
+	const asked = {
+		...nothing,
+		method: "sampled:3",
+		"most-price": 0.5,
+		"most-minutes": 2,
+		"price-per-hour": 3,
+		steps: 40,
+	};
 	const { order, spec, text } = await prepareJob("simulate.json", asked, io);
-	assert.deepEqual(order, { method: { name: "sampled", count: 3 }, mostMicros: 500_000, mostMs: 120_000 });
+	assert.deepEqual(order, {
+		method: { name: "sampled", count: 3 },
+		mostMicros: 500_000,
+		mostMs: 120_000,
+		hourMicros: 3_000_000,
+	});
 	assert.deepEqual(spec.method, order.method);
 	assert.equal(JSON.parse(text).steps, 40);
 });

@@ -182,7 +182,7 @@ export async function planJobFile(
 	const { json } = parsedJob(resolve(io.cwd, file), values.steps);
 	const { program, segments, files } = await workloadOf(resolve(io.cwd, file), json, io);
 	const bytes = encodeProgram(program);
-	const [cost, guess] = [programCost(program), guessFor(program, values.card, segments * program.k)];
+	const [cost, guess] = [programCost(program), guessFor(program, values.card, segments)];
 	const all = { root: bytesToHex(programRoot(program)), size: bytes.length, segments, k: program.k, ...cost };
 	const hosts = await planOnHosts(program, segments, values, io);
 	return printResult(values, io, { ...all, ...(guess !== null && { guess }), ...(hosts && { hosts }) }, (paint) =>

@@ -153,11 +153,15 @@ export const PARAM_ROWS = {
 	jobBeatMs: ms(15_000, "ours: a sign of life", 1),
 	jobBeatMisses: count(3, 100, "ours", 1),
 	jobTimePpm: ppm(
-		25_000,
-		"ours: of the time limit, what the least time by proven figures may fill; 17 programs took up to 35 times that",
+		200_000,
+		"ours: of the time limit, what the modelled time may fill; an H200 takes up to 1.4 times that, 16 CPU cores 4.4",
 		1,
 	),
-	jobLeastWorkMs: ms(10 * MINUTE, "ours: starting an engine, the init phase, fetching and storing", 1),
+	jobLeastWorkMs: ms(10 * MINUTE, "ours: starting an engine, fetching and storing on a slow line", 1),
+	jobLeastPaidMs: ms(
+		MINUTE,
+		"ours: a part is priced as if it took so long at least, as a rental: 8 s to its first segment on an H200's machine, and storing",
+	),
 	jobStuckMs: ms(10 * MINUTE, "ours: a host that lives, and shows no further segment", 1),
 	jobWindowMs: ms(DAY, "ours: from a claim to its payment without evidence; a watcher's day", 1),
 	jobCheckedMs: ms(10 * MINUTE, "ours: from the evidence to the payment", 1),

@@ -208,13 +208,28 @@ export const toyHandlers: Handlers = {
 		rows: [
 			{
 				...{ provider: provider.id, isFree: true, pricePerHourMicros: 1, reliabilityPpm: 2, freeBondMicros: 3 },
-				...{ memoryBytes: 4, int8OpsPerS: 5, bytesPerS: 6, mostWorkMs: 7, methods: ["sampled" as const] },
+				...{
+					memoryBytes: 4,
+					int8OpsPerS: 5,
+					bytesPerS: 6,
+					int32OpsPerS: 8,
+					mostWorkMs: 7,
+					methods: ["sampled" as const],
+				},
 				...{ attested: "none" as const, isSimulated: false },
 			},
 		],
 		cursor: null,
 	}),
-	quoteJob: () => ({ offer: toyOffer, totalMicros: 3, estimatedMs: 4, hosts: 5, tenthFoundPpm: 6, isSimulated: false }),
+	quoteJob: () => ({
+		offer: toyOffer,
+		totalMicros: 3,
+		estimatedMs: 4,
+		referenceMs: 2,
+		hosts: 5,
+		tenthFoundPpm: 6,
+		isSimulated: false,
+	}),
 	submitJob: () => toyJob,
 	listJobs: () => ({
 		rows: [

@@ -72,8 +72,8 @@ test("cost before it runs: operators, memory, and a guess for a named card that 
 	assert.ok(said.peakBytes > said.bytes.input + said.bytes.state);
 	assert.deepEqual([said.guess.card, said.guess.fits], ["H200", true]);
 	const slow = JSON.parse((await assay("program", "check", text, "--card", "nvidia tesla t4", "--json")).out);
-	assert.ok(slow.guess.step.others > said.guess.step.others && said.guess.step.products > 0);
-	assert.match((await assay("program", "check", text, "--card", "H200")).out, /on H200 +about .* a step/);
+	assert.ok(slow.guess.of.memoryNs > said.guess.of.memoryNs && said.guess.of.instructionsNs > 0);
+	assert.match((await assay("program", "check", text, "--card", "H200")).out, /on H200 +about .* a segment/);
 	const wide = file("wide.txt", TOO_WIDE);
 	assert.match((await assay("program", "check", wide, "--card", "RTX A2000")).out, /does not fit its memory/);
 	assert.doesNotMatch((await assay("program", "check", wide, "--card", "H200")).out, /does not fit/);
@@ -94,7 +94,7 @@ test("a job is planned without an engine, and refused as a run refuses it", asyn
 	const path = file("heat.json", JSON.stringify(job));
 	const said = JSON.parse((await assay("job", "plan", path, "--card", "H200", "--json")).out);
 	assert.deepEqual([said.segments, said.k, said.guess.card], [4, 1, "H200"]);
-	assert.ok(Math.abs(said.guess.all / (4 * said.guess.step.all) - 1) < 1e-9);
+	assert.ok(Math.abs(said.guess.all / (said.guess.init + 4 * said.guess.segment) - 1) < 1e-9);
 	assert.equal(JSON.parse((await assay("job", "plan", path, "--steps", "200", "--json")).out).segments, 4);
 	assert.match((await assay("job", "plan", path)).out, /gives {5}heat\.npy, picture\.png, frames\/0001\.png/);
 	const wrong = await assay("job", "plan", file("wrong.json", JSON.stringify({ ...job, rate: 1 })));

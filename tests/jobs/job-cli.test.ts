@@ -106,7 +106,7 @@ test("nobody fits where nobody is; with workers there is a price, and limits of 
 	const listed = [...first.rows, ...rest.rows].map(({ provider }) => provider);
 	assert.deepEqual([listed, rest.cursor], [workers.map(({ id }) => id).sort(), null]);
 	assert.equal(((await page("cursor=zz")) as { code: string }).code, "CURSOR_BAD");
-	assert.ok(plan.hosts[0].leastMs > 0 && plan.hosts[0].costMicros <= offer.terms.priceMicros);
+	assert.ok(plan.hosts[0].modelledMs > 0 && plan.hosts[0].costMicros <= offer.terms.priceMicros);
 	await refused(
 		69,
 		/redundant:5 needs 5 providers, and 3 fit: there are no others.* \[JOB_NO_PROVIDER\]\n {2}\S/,
@@ -169,7 +169,11 @@ test("no funds, no gas, another chain, no account: each has its code and says wh
 	assert.doesNotMatch(dear.err, /uploaded/);
 	const quoted = await stranger("quote");
 	assert.equal(quoted.code, 0, quoted.err);
-	assert.match(quoted.out, /tokens at most: 1 part, redundant:2, at least/);
+	assert.match(quoted.out, /tokens at most: 1 part, redundant:2, about .* of work/);
+	assert.match(
+		quoted.out,
+		/for the work .*, fee .*, up to .* set aside for checks.* more for checks than for the work/,
+	);
 });
 
 /**

@@ -137,7 +137,7 @@ export async function openJobMarket(over: ParamOverrides = {}): Promise<JobMarke
 			const jobs = await openHostJobs({
 				dataFolder: mkdtempSync(join(data.path, "provider-")),
 				limits: {
-					...{ memoryBytes: 2 ** 30, diskBytes: 2 ** 30, minutes: 60, pricePerHourMicros: 3_600_000_000 },
+					...{ memoryBytes: 2 ** 30, diskBytes: 2 ** 30, minutes: 60, pricePerHourMicros: 3_600_000 },
 					...{ leastMicros: 0, mostBondMicros: Number.MAX_SAFE_INTEGER, methods },
 				},
 				chain: cheat.chain?.(chain) ?? chain,

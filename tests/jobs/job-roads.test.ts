@@ -105,7 +105,7 @@ for (const hasChain of isDeep ? [false, true] : [false])
 			for (const n of [1, 2, 3, 4]) {
 				const worker: ToyWorker = await stage.worker(n, {
 					// Two segments of six take a minute and more at this speed, by what was proven.
-					...{ int8: 3600, pricePerHourMicros: 36_000_000 },
+					int8: 105_000,
 					async at(place, { id, part, audit }) {
 						if (place === "segment" && id === held?.id && held.isAudit === (audit !== null)) await held.go;
 						if (place === "answered" && id === doomed && part === 2) isAnswered = true;

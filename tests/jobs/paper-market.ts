@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import gas from "../../contracts/gas.json" with { type: "json" };
 import { drawFrom, drawSeed, drawWindows, isAuditedByChance, listHash } from "../../src/market/jobs/draw.ts";
 import { auditChancePpm, auditMicros, convictedShares, isTooFast } from "../../src/market/jobs/economics.ts";
-import { fittingHosts, type JobHost } from "../../src/market/jobs/fitting-hosts.ts";
+import { fittingHosts, type JobHost, partWork } from "../../src/market/jobs/fitting-hosts.ts";
 import * as rules from "../../src/market/jobs/job-rules.ts";
 import { type JobQuote, type QuoteInput, quoteJob } from "../../src/market/jobs/quote.ts";
 import { DEFAULT_PARAMS } from "../../src/market/params.ts";
@@ -14,6 +14,7 @@ import { AssayError } from "../../src/protocol/assay-error.ts";
 import type { JobMethod, JobPart, JobRecord } from "../../src/protocol/network/job.ts";
 import type { MethodAction } from "../../src/verify/methods/method.ts";
 import { METHODS } from "../../src/verify/methods/methods.ts";
+import { PROVEN_H200, timeOfInt8 } from "../../src/work/cost/work-time.ts";
 import { chanceFrom, honestly, type PaperTask, refereeOnPaper, statesOf } from "./paper-machine.ts";
 
 export const PARAMS = DEFAULT_PARAMS;
@@ -33,7 +34,7 @@ const nameOf = (n: number): string => createHash("sha256").update(`paper host ${
 export const HOSTS: readonly JobHost[] = Array.from({ length: 6 }, (_, n) => ({
 	...{ provider: nameOf(n), owner: `owner ${n}`, network: `10.0.${n}.0/24`, isFree: true },
 	...{ pricePerHourMicros: 3_600_000, reliabilityPpm: 900_000, freeBondMicros: 1e12 },
-	...{ memoryBytes: 80e9, int8OpsPerS: 1e12, bytesPerS: 1e12 },
+	...{ memoryBytes: 80e9, ...PROVEN_H200 },
 }));
 export const SEGMENTS = 200;
 export const PER_WINDOW = 2;
@@ -109,10 +110,13 @@ export interface Played {
 const sha = (...words: readonly (string | number)[]): string =>
 	createHash("sha256").update(words.join(" ")).digest("hex");
 
+/** An operation takes a picosecond, and the init phase nothing. */
+const timeOf = (ops: number) => ({ init: timeOfInt8(0), segment: { ...timeOfInt8(0), productsNs: ops / 1000 } });
+
 const quotes = new Map<string, JobQuote>();
 function quoteOf(method: JobMethod, ops: number): JobQuote {
 	const input: QuoteInput = {
-		...{ segments: SEGMENTS, ops, bytes: 1, peakBytes: 1e9, perWindow: PER_WINDOW },
+		...{ segments: SEGMENTS, time: timeOf(ops), peakBytes: 1e9, perWindow: PER_WINDOW },
 		...{ method, mostMicros: null, gasMicros: GAS.prove, nowMs: 0 },
 	};
 	const name = `${method.name} ${method.count} ${ops}`;
@@ -165,7 +169,7 @@ export class PaperJob {
 		const { workMs, priceMicros, bondMicros } = this.quote;
 		const limits = { workMs, priceMicros, bondMicros, excluded: new Set([...part.excluded, ...not]) };
 		const { count: segments } = rules.partRange(this.record.terms, part.part);
-		const work = { peakBytes: 1e9, ops: this.ops * (this.cheat.parts ?? 1) * segments, bytes: 1 };
+		const work = partWork({ peakBytes: 1e9, time: timeOf(this.ops * (this.cheat.parts ?? 1)) }, segments);
 		const list = fittingHosts(HOSTS, work, limits, PARAMS).map(({ provider }) => ({ provider, weightPpm: 1_000_000 }));
 		const of = { job: this.number, part: part.part, attempt: part.attempt + (role === 0 ? 1 : 0), role };
 		const block = sha("block", this.number, part.attempt, role, not.length, part.audits.length);

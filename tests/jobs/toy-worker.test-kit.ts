@@ -53,7 +53,7 @@ export async function startToyWorker(o: WorkerOptions) {
 		jobs: {
 			account: account === undefined ? null : account.address.slice(2).toLowerCase(),
 			consent: account === undefined ? null : await signJobConsent(account, o.signer.key),
-			...{ pricePerHourMicros: o.pricePerHourMicros ?? 3_600_000_000, mostBondMicros: Number.MAX_SAFE_INTEGER },
+			...{ pricePerHourMicros: o.pricePerHourMicros ?? 3_600_000, mostBondMicros: Number.MAX_SAFE_INTEGER },
 			...{ memoryBytes: MEMORY, minutes: 60, methods: o.methods ?? ["redundant", "sampled", "optimistic", "zk"] },
 		},
 		handlers: {

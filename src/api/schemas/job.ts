@@ -115,6 +115,7 @@ export const jobHost = z.object({
 	memoryBytes: note(count, "Proven, and allowed by its owner; 0: none was proven"),
 	int8OpsPerS: count,
 	bytesPerS: count,
+	int32OpsPerS: note(count, "0: none was proven; then its int8 figure tells"),
 	mostWorkMs: note(count, "Longest time limit of a part"),
 	methods: z.array(jobMethod.shape.name),
 	attested: note(attestedLevel, "What its devices signed in its last valid probe, as it counts for attested jobs here"),
@@ -123,13 +124,18 @@ export const jobHost = z.object({
 export const quoteBody = z.strictObject({
 	spec: jobSpec,
 	mostMicros: note(z.nullable(micros), "Of the whole job; null: no limit"),
+	hourMicros: note(
+		z.optional(micros),
+		"What an hour of this work on an H200 is paid, by the model of docs/workloads.md; absent: what hosts ask",
+	),
 	account: note(z.nullable(chainHex(20, "Who will fund it")), "Null: without a chain"),
 	salt: hex32("The customer's own: two jobs of the same terms need two"),
 });
 export const quote = z.object({
 	offer: jobOffer,
 	totalMicros: micros,
-	estimatedMs: note(integer(0), "Of one part on the slowest host that may be drawn"),
+	estimatedMs: note(integer(0), "Modelled time of one part on the slowest host that may be drawn"),
+	referenceMs: note(integer(0), "The same on an H200: what is paid for, however slowly it is done"),
 	hosts: note(count, "How many may be drawn"),
 	tenthFoundPpm: note(
 		ppm,

@@ -60,6 +60,11 @@ a job, or the beginning of its number. On the network that assay up runs here no
 			),
 			"most-price": number("TOKENS", "the most that all of it may cost; then nobody is asked", [0, 1e9]),
 			"most-minutes": number("N", "the most time that all parts may take", [0, 1e6]),
+			"price-per-hour": number(
+				"TOKENS",
+				"what an hour of work is paid, as an H200 does it (docs/jobs.md §9); hosts that ask more are not drawn (default: what hosts ask)",
+				[0, 1e9],
+			),
 			yes: flag("submit: do not ask"),
 			provable: flag(
 				`submit --method ${PROVABLE}: say on chain what zk proofs of its training are about, so that one settles a dispute (docs/zk.md §15)`,

@@ -15,14 +15,22 @@ export function detailOf({ detail }: Pick<NetworkEvent, "detail">): Detail {
 	return typeof detail === "object" && detail !== null && !Array.isArray(detail) ? (detail as Detail) : {};
 }
 
+/** "for the work 0.9, fee 0.018, up to 0.92 set aside for checks": what all parts may cost, item by item. */
+function itemsText({ parts, priceMicros, feeMicros, auditMicros, method }: Job["offer"]["terms"]): string {
+	const { extra } = methodOf(method).words;
+	const more = auditMicros > priceMicros ? `; that is more for ${extra} than for the work` : "";
+	return `for the work ${formatMicros(parts * priceMicros)}, fee ${formatMicros(parts * feeMicros)}, up to ${formatMicros(parts * auditMicros)} set aside for ${extra}, of which what is not spent comes back${more}`;
+}
+
 /**
- * What is agreed on before anybody works: "2 parts, at least 41 min, 1.84 tokens; a skipped tenth is found
- * with 81 %". The least time is that of proven speed with nothing in the way; the limit allows for what is.
+ * What is agreed on before anybody works: "2 parts, about 41 min of work, 1.84 tokens; a skipped tenth is
+ * found with 81 %". The time is the model's, on the slowest host that may be drawn; the limit leaves room.
  */
 export function quoteLines(
 	quote: {
 		readonly offer: Job["offer"];
 		readonly estimatedMs: number;
+		readonly referenceMs: number;
 		readonly hosts: number;
 		readonly tenthFoundPpm: number;
 		readonly isSimulated: boolean;
@@ -33,10 +41,9 @@ export function quoteLines(
 	const { words } = methodOf(terms.method);
 	const each = terms.parts === 1 ? "" : " a part";
 	return [
-		`  ${paint.strong(`${formatMicros(totalMicros(terms))} tokens`)} at most: ${plural(terms.parts, "part")}, ${methodText(terms.method)}, at least ${wholeSpan(terms.parts * quote.estimatedMs)} of work; ${words.found(formatPercent(quote.tenthFoundPpm / 1e6))}`,
-		paint.dim(
-			`  ${formatMicros(terms.priceMicros)} to the provider, ${formatMicros(terms.feeMicros)} fee, up to ${formatMicros(terms.auditMicros)} for ${words.extra}${each}; ${plural(quote.hosts, "host")} may be drawn; each locks ${formatMicros(terms.bondMicros)}`,
-		),
+		`  ${paint.strong(`${formatMicros(totalMicros(terms))} tokens`)} at most: ${plural(terms.parts, "part")}, ${methodText(terms.method)}, about ${timeText(terms.parts * quote.estimatedMs)} of work on the slowest host that may be drawn, ${timeText(terms.parts * quote.referenceMs)} on an H200; ${words.found(formatPercent(quote.tenthFoundPpm / 1e6))}`,
+		paint.dim(`  ${itemsText(terms)}`),
+		paint.dim(`  ${plural(quote.hosts, "host")} may be drawn; each locks ${formatMicros(terms.bondMicros)}${each}`),
 		paint.dim(`  at most ${wholeSpan(terms.workMs)}${each}; paid ${words.paid(terms)}`),
 		...provenOver(quote.offer).map((line) => paint.dim(line)),
 		...(quote.isSimulated ? [`  ${paint.bad("SIMULATED")}: ${SIMULATED}`] : []),
@@ -50,6 +57,8 @@ export const provenOver = ({ terms, escrow }: Job["offer"]): string[] =>
 	methodOf(terms.method).driver === "proofs" && escrow !== null
 		? [`  proofs are over ${powersOfChain(escrow.chainId)}`]
 		: [];
+
+const timeText = (ms: number): string => (ms < 1000 ? `${ms} ms` : wholeSpan(ms));
 
 type Part = Job["record"]["parts"][number];
 
@@ -83,7 +92,8 @@ export function jobText({ id, spec, offer, record, isOver, createdAtMs }: Job, p
 	return [
 		`${paint.strong(shown(spec.title, 100))}  ${shown(spec.kind)}, ${methodText(terms.method)}; ${isOver ? "over" : "open"}, handed in ${formatAgo(createdAtMs, Date.now())}`,
 		`  job ${id}`,
-		`  ${formatMicros(totalMicros(terms))} tokens at most, ${plural(spec.segments, "segment")} in ${plural(terms.parts, "part")}${offer.escrow === null ? "; no chain: a record of what is owed" : ""}`,
+		`  ${formatMicros(totalMicros(terms))} tokens at most: ${itemsText(terms)}`,
+		`  ${plural(spec.segments, "segment")} in ${plural(terms.parts, "part")}${offer.escrow === null ? "; no chain: a record of what is owed" : ""}`,
 		...provenOver(offer),
 		table(columns, record.parts, paint),
 		"",

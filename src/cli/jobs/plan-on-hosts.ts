@@ -3,7 +3,7 @@
 // of hosts. Page: docs/jobs.md §13.
 import type { ApiClient } from "../../api/create-client.ts";
 import type { JobHostView } from "../../api/types.ts";
-import { costMicros, leastMs, type Miss, missOf } from "../../market/jobs/fitting-hosts.ts";
+import { costMicros, type Miss, missOf, modelledMs, partWork } from "../../market/jobs/fitting-hosts.ts";
 import { missText } from "../../market/jobs/miss-text.ts";
 import { parseMethod } from "../../market/jobs/read-order.ts";
 import { publishedParams } from "../../market/params.ts";
@@ -27,8 +27,8 @@ export type HostValues = Partial<Values<typeof apiOptions>> & {
 };
 
 interface HostPlan extends JobHostView {
-	/** Of the whole job, by proven speed and nothing in its way. */
-	readonly leastMs: number;
+	/** Of the whole job, by the model of the work and the host's proven speed. */
+	readonly modelledMs: number;
 	/** The work alone, at its owner's price: no fee, no checks. */
 	readonly costMicros: number;
 	/** Null: it fits. */
@@ -48,9 +48,8 @@ export async function planOnHosts(
 	const { host: wanted } = values;
 	if (wanted === undefined) return null;
 	const method = values.method === undefined ? null : parseMethod(values.method).name;
-	const { ops, bytes, peakBytes } = segmentWork(program);
 	// With segment 0, which writes the first state.
-	const work = { peakBytes, ops: ops * (segments + 1), bytes: bytes * (segments + 1) };
+	const work = partWork(segmentWork(program), segments + 1);
 	const open = { workMs: null, priceMicros: null, bondMicros: 0, excluded: new Set<string>() };
 	const limits = { ...open, ...(method !== null && { method }) };
 	const api = await openApi(values, io, "customer");
@@ -59,7 +58,7 @@ export async function planOnHosts(
 		const params = publishedParams(published);
 		return hosts
 			.map((host) => ({
-				...{ ...host, leastMs: leastMs(work, asHost(host)), costMicros: costMicros(work, asHost(host)), method },
+				...{ ...host, modelledMs: modelledMs(work, host), costMicros: costMicros(work, host, params), method },
 				miss: missOf(asHost(host), work, limits, params),
 			}))
 			.sort((a, b) => a.costMicros - b.costMicros);
@@ -85,7 +84,7 @@ async function hostsNamed(client: ApiClient, wanted: string): Promise<readonly J
 
 const columns: readonly Column<HostPlan>[] = [
 	left("host", ({ provider }) => shortId(provider)),
-	right("at least", ({ leastMs: ms }) => (ms < 1000 ? `${ms} ms` : wholeSpan(ms))),
+	right("takes about", ({ modelledMs: ms }) => (ms < 1000 ? `${ms} ms` : wholeSpan(ms))),
 	right("work costs", ({ costMicros: micros }) => formatMicros(micros)),
 	right("an hour", ({ pricePerHourMicros: micros }) => formatMicros(micros)),
 	right("memory", ({ memoryBytes }) => (memoryBytes === 0 ? "none proven" : formatBytes(memoryBytes))),
@@ -95,6 +94,6 @@ const columns: readonly Column<HostPlan>[] = [
 export function hostLines(hosts: readonly HostPlan[], paint: Paint): string[] {
 	return [
 		table(columns, hosts, paint, "no host of this network takes jobs and has proven its speed"),
-		paint.dim("  by proven speed with nothing in its way; a quote adds the fee, and what checks may cost"),
+		paint.dim("  by the model of the work and proven speed; a quote adds the fee, and what checks may cost"),
 	];
 }

@@ -19,6 +19,7 @@ export interface OrderValues {
 	readonly method: string | undefined;
 	readonly "most-price": number | undefined;
 	readonly "most-minutes": number | undefined;
+	readonly "price-per-hour": number | undefined;
 }
 
 export interface PreparedJob {
@@ -50,6 +51,8 @@ export async function prepareJob(
 	const order: JobOrder = {
 		method: values.method === undefined ? said.method : parseMethod(values.method),
 		mostMicros: values["most-price"] === undefined ? said.mostMicros : Math.floor(values["most-price"] * MICROS),
+		hourMicros:
+			values["price-per-hour"] === undefined ? said.hourMicros : Math.floor(values["price-per-hour"] * MICROS),
 		mostMs: values["most-minutes"] === undefined ? said.mostMs : Math.floor(values["most-minutes"] * MINUTE),
 	};
 	const workload = await workloadOf(path, json, { interrupted });

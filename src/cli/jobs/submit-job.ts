@@ -62,6 +62,7 @@ const NOBODY = "0x0000000000000000000000000000000000000001";
 
 const bodyOf = ({ spec, order }: PreparedJob, account: string | null): QuoteBody => ({
 	...{ spec: spec as QuoteBody["spec"], mostMicros: order.mostMicros },
+	...(order.hourMicros !== null && { hourMicros: order.hourMicros }),
 	salt: bytesToHex(realEnvironment().randomBytes(32)),
 	account: account === null ? null : (account.toLowerCase() as `0x${string}`),
 });

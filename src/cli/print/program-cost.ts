@@ -3,7 +3,7 @@
 import { formatBytes, formatRate } from "../../protocol/format-number.ts";
 import { normalName, type Profile, usualTotalBytes } from "../../verify/hardware/identify/profile.ts";
 import { PROFILES, profilesNamed } from "../../verify/hardware/identify/profiles.ts";
-import { estimateStep, type StepTime } from "../../work/program/estimate-time.ts";
+import { nsOn, programTime, type Rates, type WorkTime } from "../../work/cost/work-time.ts";
 import { type ProgramCost, programCost } from "../../work/program/program-cost.ts";
 import { type Program, TENSOR_KINDS } from "../../work/program/shapes.ts";
 import { usageError } from "../options.ts";
@@ -22,38 +22,51 @@ function cardNamed(name: string): Profile {
 interface CardGuess {
 	readonly card: string;
 	readonly fits: boolean;
-	/** Seconds of a step. */
-	readonly step: StepTime;
+	/** Seconds of the init phase, of any other segment, and of its parts. */
+	readonly init: number;
+	readonly segment: number;
+	readonly of: Readonly<Record<keyof WorkTime, number>>;
 	/** Of the whole job, where its length is known. */
 	readonly all: number | null;
 }
 
-/** Null without --card. `steps`: of the program, in all. */
-export function guessFor(program: Program, name: string | undefined, steps: number | null): CardGuess | null {
+/** Data sheet of the card that the model's times are of; others are compared by theirs. */
+const H200: Required<Rates> = { int8OpsPerS: 1.979e15, int32OpsPerS: 33.5e12, bytesPerS: 4.8e12 };
+const NOTHING: WorkTime = { productsNs: 0, memoryNs: 0, instructionsNs: 0, startsNs: 0 };
+
+/** Null without --card. `segments`: of the job, without segment 0. */
+export function guessFor(program: Program, name: string | undefined, segments: number | null): CardGuess | null {
 	if (name === undefined) return null;
 	const card = cardNamed(name);
 	const { int8 = 0, int32 = 0 } = card.rates;
-	const step = estimateStep(program, { int8OpsPerS: int8, int32OpsPerS: int32, bytesPerS: card.bytesPerS });
-	const fits = programCost(program).peakBytes <= usualTotalBytes(card);
-	return { card: card.id, fits, step, all: steps === null ? null : steps * step.all };
+	const rates = { int8OpsPerS: int8, int32OpsPerS: int32, bytesPerS: card.bytesPerS };
+	const secondsOf = (time: WorkTime): number => 1e-9 * Number(nsOn(time, rates, H200));
+	const time = programTime(program);
+	const fields = Object.entries(time.segment) as readonly [keyof WorkTime, number][];
+	const of = Object.fromEntries(fields.map(([field, ns]) => [field, secondsOf({ ...NOTHING, [field]: ns })]));
+	const [init, segment] = [secondsOf(time.init), secondsOf(time.segment)];
+	return {
+		...{ card: card.id, fits: programCost(program).peakBytes <= usualTotalBytes(card), init, segment },
+		...{ of: of as CardGuess["of"], all: segments === null ? null : init + segments * segment },
+	};
 }
 
 const count = (value: number): string => (value < 10_000 ? String(value) : formatRate(value, "").trim());
 const duration = (seconds: number): string => formatDuration(Math.max(1, Math.round(1e6 * seconds)));
 
-function guessLines({ card, fits, step, all }: CardGuess): string[] {
+function guessLines({ card, fits, init, segment, of, all }: CardGuess): string[] {
 	const parts = [
-		[step.products, "products"],
-		[step.others, "maps and sums"],
-		[step.hashing, "hashing"],
-		[step.starting, "starting kernels"],
+		[of.productsNs, "products"],
+		[of.memoryNs, "memory"],
+		[of.instructionsNs, "instructions"],
+		[of.startsNs, "starting kernels"],
 	] as const;
-	const shares = parts
-		.filter(([share]) => share > 0.05 * step.all)
-		.map(([share, what]) => `${what} ${duration(share)}`);
+	const shares = parts.filter(([share]) => share > 0.05 * segment).map(([share, what]) => `${what} ${duration(share)}`);
+	const begins = init > 0.05 * segment ? `, ${duration(init)} to begin` : "";
+	const whole = all === null ? "" : `, ${duration(all)} in all`;
 	return [
-		`  on ${card}${" ".repeat(Math.max(1, 7 - card.length))}about ${duration(step.all)} a step${all === null ? "" : `, ${duration(all)} in all`} (${shares.join(", ")})${fits ? "" : "; it does not fit its memory"}`,
-		"            a guess from the card's data sheet; compared with what an H200 took alone (docs/workloads.md §7)",
+		`  on ${card}${" ".repeat(Math.max(1, 7 - card.length))}about ${duration(segment)} a segment${begins}${whole} (${shares.join(", ")})${fits ? "" : "; it does not fit its memory"}`,
+		"            by the model that prices are made of, and the card's data sheet (docs/workloads.md §8)",
 	];
 }
 

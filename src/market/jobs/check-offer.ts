@@ -8,9 +8,13 @@ import { wholeSpan } from "../../protocol/format-number.ts";
 import { METHOD_NUMBERS } from "../../protocol/network/job.ts";
 import { type EscrowTermsText, type JobOffer, jobSpecHash } from "../../protocol/network/job-offer.ts";
 import type { JobSpec } from "../../protocol/network/job-spec.ts";
+import { PROVEN_H200 } from "../../work/cost/work-time.ts";
+import { segmentWork } from "../../work/program/job-work.ts";
 import { programRoot } from "../../work/program/open-program.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { firstState, inputsHashOf } from "../../work/trace/commitments.ts";
+import { DEFAULT_PARAMS } from "../params.ts";
+import { costMicros, partWork } from "./fitting-hosts.ts";
 import { tokensText } from "./miss-text.ts";
 import type { JobOrder } from "./read-order.ts";
 
@@ -21,7 +25,7 @@ const MICRO = 10n ** 12n;
 export interface AskedJob {
 	readonly workload: { readonly program: Program; readonly seed: Uint8Array };
 	readonly spec: JobSpec;
-	readonly order: Pick<JobOrder, "mostMicros" | "mostMs">;
+	readonly order: Pick<JobOrder, "mostMicros" | "mostMs"> & Partial<Pick<JobOrder, "hourMicros">>;
 }
 
 /** Who funds it on a chain. */
@@ -64,12 +68,26 @@ export function checkOffer(
 		throw new AssayError("JOB_PRICE", `${tokensText(total)}; ${tokensText(order.mostMicros)} are allowed`, {
 			hint: "Allow more with --most-price, or choose a cheaper --method.",
 		});
+	mustBeHourly(offer, workload.program, order.hourMicros ?? null);
 	const most = terms.parts * terms.workMs;
 	if (order.mostMs !== null && most > order.mostMs)
 		throw new AssayError("JOB_TIME", `it may take ${wholeSpan(most)}; ${wholeSpan(order.mostMs)} are allowed`, {
 			hint: "Allow more with --most-minutes, or make the job shorter.",
 		});
 	return offer.escrow === null ? null : checkEscrow(offer, { workload, spec }, ours, payer);
+}
+
+/** For a part no more is paid than its work is worth to the customer, by the model. Throws JOB_PRICE. */
+function mustBeHourly({ terms }: JobOffer, program: Program, pricePerHourMicros: number | null): void {
+	if (pricePerHourMicros === null) return;
+	const part = partWork(segmentWork(program), Math.ceil(terms.segments / terms.parts));
+	const worth = costMicros(part, { ...PROVEN_H200, pricePerHourMicros }, DEFAULT_PARAMS);
+	if (terms.priceMicros > worth)
+		throw new AssayError(
+			"JOB_PRICE",
+			`${tokensText(terms.priceMicros)} for a part; ${tokensText(worth)} are what it is worth at ${tokensText(pricePerHourMicros)} an hour`,
+			{ hint: "Do not fund it; ask again, or ask another validator." },
+		);
 }
 
 function checkEscrow(

@@ -2,6 +2,8 @@
 // where nobody may, which limit was in the way and by how much. Pure.
 import type { JobMethod } from "../../protocol/network/job.ts";
 import { ATTESTED_LEVELS, type AttestedLevel } from "../../protocol/probe/verdict.ts";
+import { nsOn, PROVEN_H200, sumOfTimes, type WorkTime } from "../../work/cost/work-time.ts";
+import type { SegmentWork } from "../../work/program/job-work.ts";
 import type { Params } from "../params.ts";
 
 /** A host as the network knows it. Speeds and bytes are proven figures. */
@@ -18,6 +20,8 @@ export interface JobHost {
 	readonly memoryBytes: number;
 	readonly int8OpsPerS: number;
 	readonly bytesPerS: number;
+	/** 0, absent: none was proven. */
+	readonly int32OpsPerS?: number;
 	/** Its owner's limits; absent: none. */
 	readonly mostWorkMs?: number;
 	readonly methods?: readonly JobMethod["name"][];
@@ -29,13 +33,19 @@ export interface JobHost {
 	readonly isSimulated?: boolean;
 }
 
-/** What a part takes: from the engine's PLAN and the program's cost. */
-export interface PartWork {
+/** What no host does without. */
+export interface LeastWork {
 	readonly peakBytes: number;
 	/** int8 operations, two for each product of two bytes. */
 	readonly ops: number;
 	/** Read and written. */
 	readonly bytes: number;
+}
+
+/** What a part takes: from the engine's PLAN and the model of the work. */
+export interface PartWork {
+	readonly peakBytes: number;
+	readonly time: WorkTime;
 }
 
 export interface JobLimits {
@@ -51,17 +61,48 @@ export interface JobLimits {
 	readonly excluded: ReadonlySet<string>;
 }
 
-type Speed = Pick<JobHost, "int8OpsPerS" | "bytesPerS">;
+type Speed = Pick<JobHost, "int8OpsPerS" | "bytesPerS" | "int32OpsPerS">;
 
-/** By its proven speed and nothing in its way; no host is faster than that. */
-export function leastMs({ ops, bytes }: PartWork, { int8OpsPerS, bytesPerS }: Speed): number {
+/**
+ * By its proven speed and nothing in its way; no host is faster than that. For what comes too fast: work
+ * takes up to 35 times as long, so neither price nor time limit is made of it.
+ */
+export function leastMs({ ops, bytes }: LeastWork, { int8OpsPerS, bytesPerS }: Speed): number {
 	return Math.ceil(1000 * Math.max(ops / Math.max(1, int8OpsPerS), bytes / Math.max(1, bytesPerS)));
 }
 
-/** What the part costs there, at the host's own price. */
-export function costMicros(work: PartWork, host: Speed & Pick<JobHost, "pricePerHourMicros">): number {
-	return Math.ceil((leastMs(work, host) * host.pricePerHourMicros) / 3_600_000);
+/**
+ * So many segments of a job. All parts of a job have one price and one time limit, so each counts as the
+ * longest: with the init phase, where that takes longer than a segment.
+ */
+export function partWork({ peakBytes, time }: Pick<SegmentWork, "peakBytes" | "time">, count: number): PartWork {
+	const { init, segment } = time;
+	const first = nsOn(init, PROVEN_H200) > nsOn(segment, PROVEN_H200) ? init : segment;
+	return { peakBytes, time: sumOfTimes([1, first], [Math.max(0, count - 1), segment]) };
 }
+
+const clamped = (value: bigint): number =>
+	value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value);
+
+/** How long the part takes a host of that speed, by the model of the work. */
+export function modelledMs({ time }: Pick<PartWork, "time">, speed: Speed): number {
+	return clamped((nsOn(time, speed) + 999_999n) / 1_000_000n);
+}
+
+/** What so much time costs, at a price an hour. */
+export const hoursMicros = (ms: number, pricePerHourMicros: number): number =>
+	clamped((BigInt(ms) * BigInt(pricePerHourMicros) + 3_599_999n) / 3_600_000n);
+
+/** What the part costs there: its modelled time, and the least time that is paid, at the host's own price. */
+export function costMicros(
+	work: Pick<PartWork, "time">,
+	host: Speed & Pick<JobHost, "pricePerHourMicros">,
+	{ jobLeastPaidMs }: Pick<Params, "jobLeastPaidMs">,
+): number {
+	return hoursMicros(Math.max(jobLeastPaidMs, modelledMs(work, host)), host.pricePerHourMicros);
+}
+
+type FitParams = Pick<Params, "jobTimePpm" | "jobReliabilityPpm" | "jobLeastPaidMs">;
 
 type Limit = "method" | "attested" | "memory" | "speed" | "minutes" | "time" | "price" | "reliability" | "bond";
 type Unfit = "busy" | "excluded" | Limit;
@@ -82,7 +123,7 @@ export function missOf(
 	host: JobHost,
 	work: PartWork,
 	{ workMs, priceMicros, bondMicros, excluded, method, isHosted }: JobLimits,
-	params: Pick<Params, "jobTimePpm" | "jobReliabilityPpm">,
+	params: FitParams,
 ): Miss | null {
 	const { mostWorkMs = Number.MAX_SAFE_INTEGER, methods } = host;
 	if (excluded.has(host.provider)) return miss("excluded", 1, 0);
@@ -93,10 +134,10 @@ export function missOf(
 	if (host.int8OpsPerS <= 0 || host.bytesPerS <= 0) return miss("speed", 0, 1);
 	if (workMs !== null && workMs > mostWorkMs) return miss("minutes", mostWorkMs, workMs);
 	const most = workMs === null ? Number.MAX_SAFE_INTEGER : Math.floor((workMs * params.jobTimePpm) / 1_000_000);
-	const least = leastMs(work, host);
-	if (least > most) return miss("time", least, most);
-	if (priceMicros !== null && costMicros(work, host) > priceMicros)
-		return miss("price", costMicros(work, host), priceMicros);
+	const takes = modelledMs(work, host);
+	if (takes > most) return miss("time", takes, most);
+	const cost = costMicros(work, host, params);
+	if (priceMicros !== null && cost > priceMicros) return miss("price", cost, priceMicros);
 	if (host.reliabilityPpm < params.jobReliabilityPpm)
 		return miss("reliability", host.reliabilityPpm, params.jobReliabilityPpm);
 	if (host.freeBondMicros < bondMicros) return miss("bond", host.freeBondMicros, bondMicros);
@@ -119,7 +160,7 @@ export function fittingHosts<Host extends JobHost>(
 	hosts: readonly Host[],
 	work: PartWork,
 	limits: JobLimits,
-	params: Pick<Params, "jobTimePpm" | "jobReliabilityPpm">,
+	params: FitParams,
 ): Host[] {
 	const isFirst = createFirsts();
 	return hosts
@@ -136,7 +177,7 @@ export function nearestMiss(
 	hosts: readonly JobHost[],
 	work: PartWork,
 	limits: JobLimits,
-	params: Pick<Params, "jobTimePpm" | "jobReliabilityPpm">,
+	params: FitParams,
 ): (Miss & { readonly provider: string }) | null {
 	const gap = ({ has, wants }: Miss): number => Math.abs(has - wants) / Math.max(1, has, wants);
 	const misses = hosts

@@ -118,15 +118,15 @@ test("what is late: an offer, a start, a claim, a sign of life; another gets it,
 });
 
 test("who shows progress keeps its part until the limit; who lives without any loses it earlier", () => {
-	// Four segments in two hours: half an hour for each.
+	// Four segments in two hours: half an hour for each, and an hour for the first, which is the init phase.
 	const long = { ...TERMS, workMs: 7_200_000 };
 	const share = long.workMs / 4;
 	const begun = (terms = long) => ran(rules.newJob("j", terms), 0, "a", 0);
 	const beaten = (from: JobRecord, done: number, nowMs: number) => rules.beat(from, 0, done, nowMs);
-	const idle = beaten(beaten(begun(), 0, share), 0, share + 1);
-	assert.equal(rules.lapse(beaten(begun(), 0, share), 0, share, P), null);
-	assert.equal(rules.lapse(idle, 0, share + 1, P), "stuck", "beats alone keep nothing");
-	assert.equal(rules.reopen(idle, 0, share + 1, P).parts[0]!.state, "open");
+	const idle = beaten(beaten(begun(), 0, 2 * share), 0, 2 * share + 1);
+	assert.equal(rules.lapse(beaten(begun(), 0, 2 * share), 0, 2 * share, P), null);
+	assert.equal(rules.lapse(idle, 0, 2 * share + 1, P), "stuck", "beats alone keep nothing");
+	assert.equal(rules.reopen(idle, 0, 2 * share + 1, P).parts[0]!.state, "open");
 	// The same number again is no progress; a larger one is, and never beyond the limit.
 	const again = beaten(beaten(begun(), 1, 10), 1, share + 10);
 	assert.equal(rules.lapse(again, 0, share + 10, P), null);
@@ -137,9 +137,9 @@ test("who shows progress keeps its part until the limit; who lives without any l
 	// Who says that all is done has only to claim. A short share is never shorter than the setting.
 	const done = beaten(beaten(begun(), 4, 10), 4, long.workMs);
 	assert.equal(rules.lapse(done, 0, long.workMs, P), null);
-	const quick = begun({ ...long, segments: 10_000 });
-	assert.equal(rules.lapse(beaten(quick, 0, P.jobStuckMs), 0, P.jobStuckMs, P), null);
-	assert.equal(rules.lapse(beaten(quick, 0, P.jobStuckMs), 0, P.jobStuckMs + 1, P), "stuck");
+	const quick = beaten(begun({ ...long, segments: 10_000 }), 1, 0);
+	assert.equal(rules.lapse(beaten(quick, 1, P.jobStuckMs), 0, P.jobStuckMs, P), null);
+	assert.equal(rules.lapse(beaten(quick, 1, P.jobStuckMs), 0, P.jobStuckMs + 1, P), "stuck");
 	// Of one that fell silent that is said, however late somebody looks.
 	assert.equal(rules.lapse(begun(), 0, long.workMs, P), "lost");
 	// One segment shows nothing before its end: the limit alone counts.

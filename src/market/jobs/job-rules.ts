@@ -115,8 +115,9 @@ export function beat(job: JobRecord, number: number, done: number, nowMs: number
 
 /**
  * When a running part goes to another for want of progress: a host that lives keeps it as long as its
- * segments advance, and never beyond the time limit. One segment may take its share of that limit. Once all
- * are done the claim is all that is missing, and only the limit counts.
+ * segments advance, and never beyond the time limit. One segment may take its share of that limit; the first
+ * of the job, which is the init phase and may be most of the work, half of it. Once all are done the claim is
+ * all that is missing, and only the limit counts.
  *
  * ATTACK: `done` is the provider's word. Who makes it up holds the part until the limit, which is the
  * escrow's own, with its bond locked, and is neither paid nor given this part again.
@@ -124,7 +125,8 @@ export function beat(job: JobRecord, number: number, done: number, nowMs: number
 function stuckAtMs({ terms }: JobRecord, part: JobPart, { jobStuckMs }: Params): number {
 	const { count } = partRange(terms, part.part);
 	if (part.done >= count) return Number.POSITIVE_INFINITY;
-	return part.lastProgressMs + Math.max(jobStuckMs, Math.ceil(terms.workMs / count));
+	const share = part.part === 0 && part.done === 0 ? Math.min(2, count) : count;
+	return part.lastProgressMs + Math.max(jobStuckMs, Math.ceil(terms.workMs / share));
 }
 
 const lostAtMs = ({ lastBeatMs }: JobPart, { jobBeatMs, jobBeatMisses }: Params): number =>

@@ -7,10 +7,11 @@ import { provenDevice } from "./proven-device.ts";
 const NAMES = ["memory.resident", "gemm.int8", "memory.bandwidth"] as const;
 const proved = (device: number, ...values: readonly number[]) =>
 	values.map((value, i) => ({ device, name: NAMES[i]!, value }));
-const facts = (memoryBytes: number, int8OpsPerS: number, bytesPerS: number) => ({
+const facts = (memoryBytes: number, int8OpsPerS: number, bytesPerS: number, int32OpsPerS = 0) => ({
 	memoryBytes,
 	int8OpsPerS,
 	bytesPerS,
+	int32OpsPerS,
 });
 const GPU = { device: 0, kind: "gpu" };
 const CPU = { device: 2, kind: "cpu" };
@@ -22,6 +23,15 @@ test("a GPU before a CPU, the faster one of two, each by its own least figures",
 	assert.deepEqual(provenDevice(figures.toReversed(), devices.toReversed()), facts(20, 200, 2000));
 	assert.deepEqual(provenDevice(figures, [CPU]), facts(30, 300, 3000));
 	assert.deepEqual(provenDevice([...figures, ...proved(1, 21, 150, 1900)], devices), facts(20, 150, 1900));
+});
+
+test("32-bit operations: the proven ones, else half of what fp32 did, else none", () => {
+	const of = (...named: readonly (readonly [string, number])[]) =>
+		provenDevice([...proved(0, 10, 100, 1000), ...named.map(([name, value]) => ({ device: 0, name, value }))], [GPU]);
+	assert.deepEqual(of(["fma.int32", 7], ["fma.fp32", 90]), facts(10, 100, 1000, 7));
+	assert.deepEqual(of(["fma.int32", 7], ["fma.int32", 6]), facts(10, 100, 1000, 6));
+	assert.deepEqual(of(["fma.fp32", 91]), facts(10, 100, 1000, 45));
+	assert.deepEqual(of(), facts(10, 100, 1000, 0));
 });
 
 test("who proved no speed does not work; who proved no memory has none", () => {

@@ -12,7 +12,15 @@ interface ProvenDevice {
 	readonly memoryBytes: number;
 	readonly int8OpsPerS: number;
 	readonly bytesPerS: number;
+	/** 0: none was proven. */
+	readonly int32OpsPerS: number;
 }
+
+/** Where only the other was proven: of an H200 1.95, of CPUs 3.5 to 4.6. */
+const FP32_AN_INT32 = 2;
+
+/** What a device's probes must show for it to be reckoned with. */
+export const WORK_FIGURES = ["memory.resident", "gemm.int8", "memory.bandwidth", "fma.int32", "fma.fp32"] as const;
 
 /** The device that works: the fastest GPU, else the fastest CPU. Each figure of it is proven. */
 export function provenDevice(
@@ -30,6 +38,7 @@ export function provenDevice(
 				memoryBytes: least(device, "memory.resident"),
 				int8OpsPerS: least(device, "gemm.int8"),
 				bytesPerS: least(device, "memory.bandwidth"),
+				int32OpsPerS: least(device, "fma.int32") || Math.floor(least(device, "fma.fp32") / FP32_AN_INT32),
 			}))
 			.filter(({ int8OpsPerS, bytesPerS }) => int8OpsPerS > 0 && bytesPerS > 0)
 			.sort((a, b) => b.int8OpsPerS - a.int8OpsPerS);

@@ -2,8 +2,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AssayError } from "../../protocol/assay-error.ts";
+import { PROVEN_H200, type WorkTime } from "../../work/cost/work-time.ts";
 import { DEFAULT_PARAMS } from "../params.ts";
-import { costMicros, fittingHosts, type JobHost, leastMs, missOf, nearestMiss } from "./fitting-hosts.ts";
+import {
+	costMicros,
+	fittingHosts,
+	type JobHost,
+	leastMs,
+	missOf,
+	modelledMs,
+	nearestMiss,
+	partWork,
+} from "./fitting-hosts.ts";
 import { missText } from "./miss-text.ts";
 import { type QuoteInput, quoteJob } from "./quote.ts";
 import { drawWeightPpm, reputationOf } from "./reputation.ts";
@@ -12,22 +22,61 @@ const P = DEFAULT_PARAMS;
 const host = (n: number, more: Partial<JobHost> = {}): JobHost => ({
 	...{ provider: n.toString(16).padStart(64, "0"), owner: `owner ${n}`, network: `10.0.${n}.0/24`, isFree: true },
 	...{ pricePerHourMicros: 3_600_000, reliabilityPpm: 900_000, freeBondMicros: 1e9 },
-	...{ memoryBytes: 80e9, int8OpsPerS: 1e12, bytesPerS: 1e12 },
+	...{ memoryBytes: 80e9, ...PROVEN_H200 },
 	...more,
 });
-const WORK = { peakBytes: 10e9, ops: 60e12, bytes: 1e12 };
-/** 40 times what the work takes at least. */
-const LIMITS = { workMs: 2_400_000, priceMicros: 1e9, bondMicros: 100, excluded: new Set<string>() };
+const NONE: WorkTime = { productsNs: 0, memoryNs: 0, instructionsNs: 0, startsNs: 0 };
+const products = (ms: number): WorkTime => ({ ...NONE, productsNs: 1e6 * ms });
+const WORK = { peakBytes: 10e9, time: products(60_000) };
+/** Five times what the model says. */
+const LIMITS = { workMs: 300_000, priceMicros: 1e9, bondMicros: 100, excluded: new Set<string>() };
 
-test("a host is as fast as its slower figure, and costs that time at its price", () => {
-	assert.equal(leastMs(WORK, host(1)), 60_000);
-	assert.equal(leastMs({ ...WORK, bytes: 120e12 }, host(1)), 120_000);
-	assert.equal(costMicros(WORK, host(1)), 60_000);
-	// In doubt longer and dearer; and speeds below one count as one.
-	assert.equal(leastMs({ ...WORK, ops: 1e9 + 1, bytes: 0 }, host(1)), 2);
-	assert.equal(costMicros({ ...WORK, ops: 1e9, bytes: 0 }, host(1, { pricePerHourMicros: 3_600_001 })), 2);
-	assert.equal(leastMs({ peakBytes: 0, ops: 10, bytes: 0 }, host(1, { int8OpsPerS: 0 })), 10_000);
-	assert.equal(leastMs({ peakBytes: 0, ops: 0, bytes: 10 }, host(1, { bytesPerS: 0 })), 10_000);
+test("the least time: a host is as fast as its slower figure", () => {
+	const slow = (more: Partial<JobHost>) => host(1, { int8OpsPerS: 1e12, bytesPerS: 1e12, ...more });
+	const least = { peakBytes: 0, ops: 60e12, bytes: 1e12 };
+	assert.equal(leastMs(least, slow({})), 60_000);
+	assert.equal(leastMs({ ...least, bytes: 120e12 }, slow({})), 120_000);
+	// In doubt longer; and speeds below one count as one.
+	assert.equal(leastMs({ ...least, ops: 1e9 + 1, bytes: 0 }, slow({})), 2);
+	assert.equal(leastMs({ peakBytes: 0, ops: 10, bytes: 0 }, slow({ int8OpsPerS: 0 })), 10_000);
+	assert.equal(leastMs({ peakBytes: 0, ops: 0, bytes: 10 }, slow({ bytesPerS: 0 })), 10_000);
+});
+
+test("a host's time is scaled by what it proved of each kind, and costs that time at its price, a minute at least", () => {
+	assert.equal(modelledMs(WORK, host(1)), 60_000);
+	assert.equal(costMicros(WORK, host(1), P), 60_000);
+	const time = { productsNs: 1e9, memoryNs: 2e9, instructionsNs: 4e9, startsNs: 8e9 };
+	const of = (more: Partial<JobHost>) => modelledMs({ time }, host(1, more));
+	const half = (figure: keyof typeof PROVEN_H200) => ({ [figure]: PROVEN_H200[figure] / 2 });
+	assert.equal(of({}), 15_000);
+	assert.deepEqual(
+		[of(half("int8OpsPerS")), of(half("bytesPerS")), of(half("int32OpsPerS"))],
+		[16_000, 17_000, 19_000],
+	);
+	assert.equal(of({ ...half("int8OpsPerS"), int32OpsPerS: 0 }), 20_000, "without that figure, by the one of int8");
+	assert.equal(
+		modelledMs({ time: products(1) }, host(1, { int8OpsPerS: 0 })),
+		1_317_000_000_000_000,
+		"as if one a second",
+	);
+	const endless = { ...NONE, productsNs: Number.MAX_SAFE_INTEGER };
+	assert.equal(modelledMs({ time: endless }, host(1, { int8OpsPerS: 1 })), Number.MAX_SAFE_INTEGER);
+	// In doubt longer and dearer.
+	assert.equal(modelledMs({ time: { ...NONE, startsNs: 1 } }, host(1)), 1);
+	assert.equal(costMicros({ time: NONE }, host(1), P), P.jobLeastPaidMs);
+	assert.equal(costMicros(WORK, host(1, { pricePerHourMicros: 3_600_001 }), P), 60_001);
+});
+
+test("a part counts as the longest of its job: with the init phase, where that is longer than a segment", () => {
+	const work = (init: number, segment: number) => ({
+		...{ peakBytes: 7, ops: 0, bytes: 0, time: { init: products(init), segment: products(segment) } },
+	});
+	const takes = (init: number, segment: number, count: number) =>
+		modelledMs(partWork(work(init, segment), count), host(1));
+	assert.equal(takes(30, 2, 5), 30 + 4 * 2);
+	assert.equal(takes(1, 2, 5), 5 * 2);
+	assert.equal(takes(30, 2, 1), 30);
+	assert.equal(partWork(work(1, 1), 1).peakBytes, 7);
 });
 
 test("each limit keeps out who misses it, and says by how much", () => {
@@ -35,7 +84,7 @@ test("each limit keeps out who misses it, and says by how much", () => {
 		missOf(host(1, more), WORK, { ...LIMITS, ...limits }, P);
 	assert.equal(why({}), null);
 	assert.deepEqual(why({ memoryBytes: 9e9 }), { why: "memory", has: 9e9, wants: 10e9 });
-	assert.deepEqual(why({}, { workMs: 2_240_000 }), { why: "time", has: 60_000, wants: 56_000 });
+	assert.deepEqual(why({}, { workMs: 280_000 }), { why: "time", has: 60_000, wants: 56_000 });
 	assert.deepEqual(why({}, { priceMicros: 59_999 }), { why: "price", has: 60_000, wants: 59_999 });
 	assert.equal(why({ reliabilityPpm: 499_999 })!.why, "reliability");
 	assert.equal(why({ freeBondMicros: 99 })!.why, "bond");
@@ -44,10 +93,10 @@ test("each limit keeps out who misses it, and says by how much", () => {
 	const slow = { why: "speed", has: 0, wants: 1 };
 	assert.deepEqual(why({ int8OpsPerS: 0 }), slow, "a host that proved no speed");
 	assert.deepEqual(why({ bytesPerS: 0 }), slow);
-	const light = { peakBytes: 1, ops: 1, bytes: 1 };
+	const light = { peakBytes: 1, time: NONE };
 	assert.equal(missOf(host(1, { int8OpsPerS: 1, bytesPerS: 1 }), light, LIMITS, P), null, "the least that counts");
-	assert.equal(missOf(host(1), WORK, { ...LIMITS, workMs: 2_399_999 }, P)!.why, "time");
-	assert.deepEqual(why({ mostWorkMs: 2_399_999 }), { why: "minutes", has: 2_399_999, wants: 2_400_000 });
+	assert.equal(missOf(host(1), WORK, { ...LIMITS, workMs: 299_999 }, P)!.why, "time");
+	assert.deepEqual(why({ mostWorkMs: 299_999 }), { why: "minutes", has: 299_999, wants: 300_000 });
 	const other = missOf(host(1, { methods: ["sampled"] }), WORK, { ...LIMITS, method: "redundant" }, P);
 	assert.deepEqual(other, { why: "method", has: 0, wants: 1 });
 	assert.equal(missOf(host(1, { methods: ["sampled"] }), WORK, { ...LIMITS, method: "sampled" }, P), null);
@@ -86,10 +135,10 @@ test("who has just what is wanted fits", () => {
 		memoryBytes: 10e9,
 		reliabilityPpm: P.jobReliabilityPpm,
 		freeBondMicros: 100,
-		mostWorkMs: 2_400_000,
+		mostWorkMs: 300_000,
 	});
 	const limits = { ...LIMITS, priceMicros: 60_000 };
-	assert.equal(missOf(just, WORK, limits, P), null, "a fortieth of its time");
+	assert.equal(missOf(just, WORK, limits, P), null, "a fifth of its time");
 });
 
 test("one owner, and one network, stands once on the list", () => {
@@ -100,8 +149,10 @@ test("one owner, and one network, stands once on the list", () => {
 	);
 });
 
+const segmentsOf = (segment: WorkTime) => ({ init: NONE, segment });
 const INPUT: QuoteInput = {
-	...{ segments: 400, ops: 9e12, bytes: 1e9, peakBytes: 10e9, perWindow: 4, method: { name: "sampled", count: 16 } },
+	...{ segments: 400, time: segmentsOf(products(9000)), peakBytes: 10e9, perWindow: 4 },
+	method: { name: "sampled", count: 16 },
 	...{ mostMicros: null, gasMicros: 0, nowMs: 1000 },
 };
 const HOSTS = [host(1), host(2, { pricePerHourMicros: 7_200_000 }), host(3), host(4), host(5, { memoryBytes: 1e9 })];
@@ -114,7 +165,8 @@ test("a quote: parts of some 20 minutes, the dearest of the cheaper half, everyt
 	assert.equal(quote.feeMicros, Math.floor(quote.priceMicros / 50));
 	assert.equal(quote.auditMicros, Math.ceil((134 * 9000 * 73 * 12) / 1340));
 	assert.equal(quote.totalMicros, 3 * (quote.priceMicros + quote.feeMicros + quote.auditMicros));
-	assert.equal(quote.workMs, 40 * quote.estimatedMs, "what real programs take of the least time, and a margin");
+	assert.equal(quote.workMs, 5 * quote.estimatedMs, "the room that the model leaves");
+	assert.equal(quote.referenceMs, quote.estimatedMs, "these hosts are the reference");
 	// Each part may need its time twice, the last one too; the escrow waits a year at most.
 	assert.equal(quote.startByMs, 1000 + P.jobStartMs + 5 * quote.workMs);
 	const year = quoteJob({ ...INPUT, segments: 400_000 }, HOSTS, P);
@@ -146,7 +198,7 @@ test("a quote: parts of some 20 minutes, the dearest of the cheaper half, everyt
 	assert.equal(quoteJob({ ...INPUT, method: open.method }, HOSTS, short).windowMs, 5);
 	assert.equal(quote.windowMs, P.jobWindowMs);
 	// As long by its bytes as by its products.
-	const wide = quoteJob({ ...INPUT, ops: 1e9, bytes: 9e12 }, HOSTS, P);
+	const wide = quoteJob({ ...INPUT, time: segmentsOf({ ...NONE, memoryNs: 9e12 / 1000 }) }, HOSTS, P);
 	assert.deepEqual(
 		[wide.parts, wide.estimatedMs, wide.priceMicros],
 		[quote.parts, quote.estimatedMs, quote.priceMicros],
@@ -161,19 +213,19 @@ test("a quote: parts of some 20 minutes, the dearest of the cheaper half, everyt
 	const gas = quoteJob({ ...INPUT, gasMicros: 1e8 }, HOSTS, P);
 	assert.equal(gas.bondMicros, 4 * gas.auditMicros + 1.2e8);
 	// Seven segments in five parts are two each, so four parts are enough.
-	const uneven = quoteJob({ ...INPUT, segments: 7, ops: 800e12 }, HOSTS, P);
+	const uneven = quoteJob({ ...INPUT, segments: 7, time: segmentsOf(products(800_000)) }, HOSTS, P);
 	assert.deepEqual(
 		[uneven.parts, uneven.totalMicros],
 		[4, 4 * (uneven.priceMicros + uneven.feeMicros + uneven.auditMicros)],
 	);
 	// Never more parts than segments, and at least one; what costs nothing costs the least there is.
-	assert.equal(quoteJob({ ...INPUT, segments: 2, ops: 9e16 }, HOSTS, P).parts, 2);
-	const free = quoteJob({ ...INPUT, segments: 1, ops: 0, bytes: 0 }, HOSTS, P);
-	assert.deepEqual([free.parts, free.priceMicros, free.estimatedMs], [1, 1, 0]);
-	const small = quoteJob({ ...INPUT, segments: 2, ops: 1e12 }, HOSTS, P);
+	assert.equal(quoteJob({ ...INPUT, segments: 2, time: segmentsOf(products(9e7)) }, HOSTS, P).parts, 2);
+	const free = quoteJob({ ...INPUT, segments: 1, time: segmentsOf(NONE) }, HOSTS, P);
+	assert.deepEqual([free.parts, free.priceMicros, free.estimatedMs], [1, P.jobLeastPaidMs, 0], "a minute of it");
+	const small = quoteJob({ ...INPUT, segments: 2, time: segmentsOf(products(1000)) }, HOSTS, P);
 	assert.deepEqual([small.parts, small.workMs], [1, P.jobLeastWorkMs]);
 	// A dear host does not set the price of three cheap ones; nor does one that nobody could check.
-	assert.ok(quote.priceMicros < costMicros({ ...WORK, ops: 9e12 * 134 }, HOSTS[1]!));
+	assert.ok(quote.priceMicros < costMicros({ time: products(9000 * 134) }, HOSTS[1]!, P));
 });
 
 test("a job that is paid by proof pays provers instead of auditors, and waits as long as its contracts want", () => {
@@ -202,16 +254,68 @@ test("the dearest of the cheaper half sets the price, the slowest of them the pa
 	const misfit = host(9, { pricePerHourMicros: 36_000_000, memoryBytes: 1 });
 	assert.equal(price([...priced([1, 2]), misfit]), 2);
 	// Half as fast, and at half the price as dear: 7,200 s are six parts.
-	const slow = host(2, { int8OpsPerS: 5e11, pricePerHourMicros: 1_800_000 });
+	const slow = host(2, { int8OpsPerS: PROVEN_H200.int8OpsPerS / 2, pricePerHourMicros: 1_800_000 });
 	for (const hosts of [
 		[host(1), slow],
 		[slow, host(1)],
 	]) {
 		const { parts, estimatedMs, priceMicros, workMs } = quoteJob(INPUT, hosts, P);
 		assert.deepEqual([parts, estimatedMs, priceMicros], [6, 67 * 18_000, 67 * 9000]);
-		assert.equal(workMs, 40 * estimatedMs);
+		assert.equal(workMs, 5 * estimatedMs);
 	}
 	assert.equal(quoteJob({ ...INPUT, segments: 410 }, [host(1)], P).parts, 4, "a little more than three");
+});
+
+test("long training on cards as measured: none is late, and their time is paid", () => {
+	// A step of GPT-2 124M: by the model, and what an H200 took (bench/results/h200-2026-11-16-training.json).
+	const [modelled, measuredMs] = [{ ...NONE, productsNs: 227_500_000 }, 217.8];
+	for (const segments of [1000, 5000, 20_000, 100_000]) {
+		const quote = quoteJob({ ...INPUT, segments, time: segmentsOf(modelled) }, HOSTS.slice(2), P);
+		const tookMs = Math.ceil(segments / quote.parts) * measuredMs;
+		assert.ok(quote.workMs > 2 * tookMs, `${segments} steps: limit ${quote.workMs} ms, ${tookMs} ms measured`);
+		assert.ok(quote.priceMicros >= tookMs, `${segments} steps: ${quote.priceMicros} for ${tookMs} ms`);
+	}
+});
+
+test("the init phase is paid for, and has its time", () => {
+	const init = (ms: number) =>
+		quoteJob({ ...INPUT, segments: 2, time: { init: products(ms), segment: NONE } }, [host(1)], P);
+	assert.deepEqual([init(77_000).priceMicros, init(77_000).workMs], [77_000, P.jobLeastWorkMs]);
+	assert.deepEqual([init(180_000).priceMicros, init(180_000).workMs], [180_000, 900_000]);
+});
+
+test("a host that proves to be slow is not paid more for it", () => {
+	const slowly = (n: number, share: number) =>
+		host(n, { int8OpsPerS: PROVEN_H200.int8OpsPerS * share, pricePerHourMicros: 3_600_000 });
+	const honest = quoteJob(INPUT, [host(1), host(2), host(3)], P);
+	const held = quoteJob(INPUT, [host(1), host(2), slowly(3, 0.5)], P);
+	assert.equal(held.referenceMs, honest.referenceMs);
+	// A tenth is what figures may differ by. The slow one does not take part at its price an hour.
+	assert.equal(held.priceMicros, Math.ceil(1.1 * honest.priceMicros));
+	assert.deepEqual([held.hosts, held.estimatedMs], [2, honest.estimatedMs]);
+	// At half of it, it does: for the same pay, whatever it asked.
+	const cheap = { ...slowly(3, 0.5), pricePerHourMicros: 1_800_000 };
+	const joined = quoteJob({ ...INPUT, segments: 60 }, [host(1), host(2), cheap], P);
+	assert.deepEqual([joined.hosts, joined.priceMicros], [3, 60 * 9000]);
+	// Where the method needs it, there is no other price.
+	const needed = quoteJob(
+		{ ...INPUT, segments: 60, method: { name: "redundant", count: 2 } },
+		[host(1), slowly(2, 0.5)],
+		P,
+	);
+	assert.deepEqual([needed.hosts, needed.priceMicros], [2, 2 * 60 * 9000]);
+});
+
+test("the customer says what an hour of work is paid: whoever asks more is not drawn", () => {
+	const small = { ...INPUT, segments: 100 };
+	const hosts = [host(1), host(2, { pricePerHourMicros: 7_200_000 })];
+	const at = (hourMicros: number) => quoteJob({ ...small, hourMicros }, hosts, P);
+	assert.deepEqual([at(3_600_000).priceMicros, at(3_600_000).hosts], [900_000, 1]);
+	assert.deepEqual([at(7_200_000).priceMicros, at(7_200_000).hosts], [1_800_000, 2]);
+	assert.throws(() => at(3_599_000), { code: "JOB_NO_PROVIDER", message: /costs 0\.9 tokens for a part/ });
+	assert.throws(() => at(0), { code: "JOB_NO_PROVIDER" });
+	const least = quoteJob({ ...small, time: segmentsOf(NONE), hourMicros: 3_600_000 }, hosts, P);
+	assert.equal(least.priceMicros, P.jobLeastPaidMs, "a minute of it");
 });
 
 test("no host, no host with the memory, too dear: refused with what is missing", () => {
@@ -239,7 +343,7 @@ test("no host, no host with the memory, too dear: refused with what is missing",
 	const attested = { method: { name: "attested", count: 0 } } as const;
 	none(all({}), /showed level none in its last probe, and hosted is needed/, attested);
 	none(all({ attested: "measured" }), /showed level measured in its last probe, and hosted is needed/, attested);
-	none(all({ mostWorkMs: 60_000 }), /takes parts of at most 60 s, and this one may take 13 h: 13 h too long/);
+	none(all({ mostWorkMs: 60_000 }), /takes parts of at most 60 s, and this one may take 2 h: 2 h too long/);
 	none(all({ reliabilityPpm: 400_000 }), /reliability of 40\.0 %, and 50\.0 % is the least/);
 	none(
 		all({ freeBondMicros: 1_000_000 }),

@@ -1,38 +1,41 @@
 // What a job will cost and how long it will take, before anybody is asked: docs/jobs.md §9. From the work
-// (the engine's PLAN and the program's cost), the hosts that proved enough, and the method. Everything that
-// may be spent is in it: what is not spent goes back. Pure.
+// (the engine's PLAN and the model of docs/workloads.md §8), the hosts that proved enough, and the method.
+// Everything that may be spent is in it: what is not spent goes back. Pure.
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codes } from "../../protocol/codes.ts";
 import type { JobMethod, JobTerms } from "../../protocol/network/job.ts";
 import { methodOf } from "../../verify/methods/methods.ts";
+import { PROVEN_H200, type ProgramTime, timeOfInt8 } from "../../work/cost/work-time.ts";
 import type { Params } from "../params.ts";
 import { auditMicros, bondMicros, chanceOfSkip, feeMicros, provingMicros } from "./economics.ts";
 import {
 	costMicros,
 	createFirsts,
 	fittingHosts,
+	hoursMicros,
 	type JobHost,
 	type JobLimits,
-	leastMs,
 	type Miss,
 	missOf,
+	modelledMs,
 	nearestMiss,
 	type PartWork,
+	partWork,
 } from "./fitting-hosts.ts";
 import { type AbsentHost, absentText, missText, tokensText } from "./miss-text.ts";
 
 export interface QuoteInput {
 	/** Of the whole job, segment 0 counted. */
 	readonly segments: number;
-	/** A segment. */
-	readonly ops: number;
-	readonly bytes: number;
+	readonly time: ProgramTime;
 	readonly peakBytes: number;
 	/** Segments between two kept states: the least that is run again. */
 	readonly perWindow: number;
 	readonly method: JobMethod;
 	/** The customer's: null, no limit. */
 	readonly mostMicros: number | null;
+	/** What the customer pays for an hour of this work as an H200 does it; absent: what hosts ask. */
+	readonly hourMicros?: number | undefined;
 	readonly gasMicros: number;
 	readonly nowMs: number;
 	/**
@@ -46,11 +49,10 @@ export interface QuoteInput {
 
 export type JobQuote = Omit<JobTerms, "customer" | "program" | "inputs"> & {
 	readonly totalMicros: number;
-	/**
-	 * The least time of one part by the proven speed of the slowest host that may be drawn. The price follows
-	 * it; real work takes up to some 35 times as long, and `workMs` allows for that.
-	 */
+	/** The modelled time of one part on the slowest host that may be drawn. */
 	readonly estimatedMs: number;
+	/** The same on an H200: what is paid for, whoever does it and however slowly. */
+	readonly referenceMs: number;
 	/** How many may be drawn. */
 	readonly hosts: number;
 	/** Chance, from 0 to 1, that a provider which skips a tenth is found. */
@@ -87,6 +89,7 @@ const HINTS: Readonly<Partial<Record<Miss["why"] | "none", string>>> = {
 	memory:
 		"Make the job smaller (batch, model), or try later: a host that was busy when it was probed proves more next time.",
 	speed: "Try later: it is probed again.",
+	price: "Pay more an hour of work with --price-per-hour, or leave it out: then the price is what hosts ask.",
 	minutes: "Make the job shorter, or choose another time.",
 	bond: "Choose another --method (sampled asks for the smallest bond), or make the job shorter.",
 	reliability: "Try later: reliability grows with every valid probe.",
@@ -112,16 +115,39 @@ function cheapestOfEach(
 	const isFirst = createFirsts();
 	return hosts
 		.filter((host) => missOf(host, work, limits, params) === null)
-		.map((host) => ({ host, cost: costMicros(work, host) }))
+		.map((host) => ({ host, cost: costMicros(work, host, params) }))
 		.sort((a, b) => a.cost - b.cost)
 		.map(({ host }) => host)
 		.filter(isFirst);
 }
 
+/**
+ * What enough hosts do the part for: the dearest of the cheaper half, and at least three of them, so that
+ * there are enough to draw from, and nobody alone sets the price.
+ *
+ * ATTACK: a host that holds back when it is probed seems to need longer, and would raise the price that it is
+ * paid. So a part counts on nobody as longer than on the middle host, and a tenth for what differs from probe
+ * to probe. Who needs longer takes part at a lower price an hour, or not. But as many as the method needs do.
+ */
+function guideMicros(able: readonly JobHost[], work: PartWork, needed: number, params: Params): number {
+	const times = able.map((host) => modelledMs(work, host)).sort((a, b) => a - b);
+	const middle = times[(times.length - 1) >> 1]!;
+	const mostMs = Math.max(params.jobLeastPaidMs, middle + Math.ceil(middle / FIGURES_DIFFER));
+	const offered = able.slice(0, Math.max(needed, MIN_OFFERED, Math.ceil(able.length / 2)));
+	const asked = offered.map((host) =>
+		Math.min(costMicros(work, host, params), hoursMicros(mostMs, host.pricePerHourMicros)),
+	);
+	return Math.max(1, ...asked, ...offered.slice(0, needed).map((host) => costMicros(work, host, params)));
+}
+
+/** How a host's proven figures differ from one probe to the next: by one part of so many. */
+const FIGURES_DIFFER = 10;
+const MIN_OFFERED = 3;
+
 /** `hosts` at work count as free: the job waits for them. Throws JOB_NO_PROVIDER, JOB_PRICE. */
 export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: Params): JobQuote {
 	const { segments, method, mostMicros, nowMs } = input;
-	const whole: PartWork = { peakBytes: input.peakBytes, ops: input.ops * segments, bytes: input.bytes * segments };
+	const whole = partWork(input, segments);
 	const { audited, needsHosted, runners: runnersOf, windows } = methodOf(method);
 	const needed = runnersOf(method.count);
 	const open = {
@@ -130,21 +156,33 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 	};
 	const able = cheapestOfEach(hosts, whole, open, params);
 	mustFit(method, able.length, needed, () => nearestMiss(hosts, whole, open, params), input.absent);
-	// By the dearest of the cheaper half, and at least three of them: enough to draw from, and nobody alone
-	// sets the price.
-	const offered = able.slice(0, Math.max(needed, 3, Math.ceil(able.length / 2)));
-	const slowestMs = Math.max(...offered.map((host) => leastMs(whole, host)));
+	const hour = input.hourMicros;
+	/** For a part of so much work. */
+	const priceOf = (work: PartWork): number =>
+		hour === undefined
+			? guideMicros(able, work, needed, params)
+			: Math.max(1, costMicros(work, { ...PROVEN_H200, pricePerHourMicros: hour }, params));
+	const taking = (work: PartWork) => {
+		const limits = { ...open, priceMicros: priceOf(work) };
+		return { limits, hosts: able.filter((host) => missOf(host, work, limits, params) === null) };
+	};
+	const all = taking(whole);
+	mustFit(method, all.hosts.length, needed, () => nearestMiss(hosts, whole, all.limits, params), input.absent);
+	const slowestMs = Math.max(...all.hosts.map((host) => modelledMs(whole, host)));
 	const parts = Math.max(1, Math.min(segments, Math.ceil(slowestMs / params.jobPartMs)));
 	const each = Math.ceil(segments / parts);
-	const work: PartWork = { peakBytes: input.peakBytes, ops: input.ops * each, bytes: input.bytes * each };
-	const estimatedMs = Math.max(...offered.map((host) => leastMs(work, host)));
-	const priceMicros = Math.max(1, ...offered.map((host) => costMicros(work, host)));
+	const work = partWork(input, each);
+	const offered = taking(work).hosts;
+	mustFit(method, offered.length, needed, () => nearestMiss(hosts, work, taking(work).limits, params), input.absent);
+	const estimatedMs = Math.max(...offered.map((host) => modelledMs(work, host)));
+	const priceMicros = priceOf(work);
 	const { proving } = input;
-	const proof = { peakBytes: 0, ops: proving?.ops ?? 0, bytes: 0 };
+	const proof = { time: timeOfInt8(proving?.ops ?? 0) };
+	const proofMicros = (host: JobHost): number => hoursMicros(modelledMs(proof, host), host.pricePerHourMicros);
 	const audit =
 		proving === undefined
 			? auditMicros(priceMicros, audited(method.count, each, input.perWindow), each, params)
-			: provingMicros(Math.max(...offered.map((host) => costMicros(proof, host))), each, input.gasMicros, params);
+			: provingMicros(Math.max(...offered.map(proofMicros)), each, input.gasMicros, params);
 	const fee = feeMicros(priceMicros, params);
 	// ⌈segments / parts⌉ a part may need fewer parts than were asked for.
 	const count = Math.ceil(segments / each);
@@ -173,6 +211,7 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 	);
 	return {
 		...{ method, segments, parts: count, priceMicros, feeMicros: fee, auditMicros: audit, totalMicros, estimatedMs },
+		referenceMs: modelledMs(work, PROVEN_H200),
 		bondMicros: bond,
 		startByMs: nowMs + Math.min(MAX_WAIT_MS, params.jobStartMs + (2 * count - 1) * workMs),
 		workMs,

@@ -1,5 +1,6 @@
 // What a job file says to the market beside its work, docs/jobs.md §13: how the result is verified, and the
-// most that it may cost and take. All three may be missing, and none changes what is computed.
+// most that it may cost and take, what an hour of work is paid. All may be missing, and none changes what is
+// computed.
 import { type JobMethod, METHOD_NAMES, type MethodName } from "../../protocol/network/job.ts";
 import { DEFAULT_METHOD, METHODS, methodText, orList } from "../../verify/methods/methods.ts";
 import { wrongField } from "../../work/workloads/job-fields.ts";
@@ -11,6 +12,8 @@ export interface JobOrder {
 	readonly mostMicros: number | null;
 	/** For all parts, one after the other; null: no limit. */
 	readonly mostMs: number | null;
+	/** For an hour of work as an H200 does it, by the model; null: what hosts ask. */
+	readonly hourMicros: number | null;
 }
 
 const MICROS = 1_000_000;
@@ -44,14 +47,15 @@ function number(json: Readonly<Record<string, unknown>>, field: string, most: nu
 
 export function readOrder(json: unknown): JobOrder {
 	if (typeof json !== "object" || json === null || Array.isArray(json))
-		return { method: DEFAULT_METHOD, mostMicros: null, mostMs: null };
+		return { method: DEFAULT_METHOD, mostMicros: null, mostMs: null, hourMicros: null };
 	const held = json as Readonly<Record<string, unknown>>;
-	const [method, mostPrice, mostMinutes] = ORDER_FIELDS;
+	const [method, mostPrice, mostMinutes, pricePerHour] = ORDER_FIELDS;
 	const given = held[method];
 	if (given !== undefined && typeof given !== "string") throw wrongField(method, "must be text");
 	return {
 		method: given === undefined ? DEFAULT_METHOD : parseMethod(given),
 		mostMicros: number(held, mostPrice, 1e9, MICROS),
 		mostMs: number(held, mostMinutes, 1e6, MINUTE),
+		hourMicros: number(held, pricePerHour, 1e9, MICROS),
 	};
 }

@@ -34,7 +34,7 @@ test("who was silent declined; who ran and is late or lost has lost a part", () 
 	const late = transitions.reopened(rules.beat(ran(job(), 0), 0, 1, TERMS.workMs), 0, TERMS.workMs + 1, P);
 	assert.deepEqual(outcome(late), [["a", 0, 1, "late", 100]]);
 	assert.deepEqual(kinds(late), ["reopened 0"]);
-	const stuck = transitions.reopened(rules.beat(ran(job(), 0), 0, 0, TERMS.workMs / 4), 0, TERMS.workMs / 4 + 1, P);
+	const stuck = transitions.reopened(rules.beat(ran(job(), 0), 0, 0, TERMS.workMs / 2), 0, TERMS.workMs / 2 + 1, P);
 	assert.deepEqual(outcome(stuck), [["a", 0, 1, "late", 100]]);
 	assert.deepEqual(outcome(transitions.declined(offered(), 0, "busy")), [["a", 0, 1, "declined", 100]]);
 });

@@ -148,10 +148,10 @@ function checkChain({ id, part, audit, spec, terms, escrow, assignment, nowMs }:
 }
 
 /**
- * A trace is asked for when the state before the segment has to be computed first, and all that ops give is
- * hashed.
+ * A trace stores and hashes all that ops give: on an H200 4.8 and 9.3 times the step's own time
+ * (bench/results/h200-2026-11-16-training.json).
  */
-const TRACE_TAKES = 4;
+const TRACE_TAKES = 10;
 
 /**
  * Before anything is locked: an answer on chain with a segment's trace must come before its clock. Throws

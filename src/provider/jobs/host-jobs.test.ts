@@ -8,11 +8,13 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cheat } from "../../engine/client/toy-work-session.test-kit.ts";
+import { modelledMs, partWork } from "../../market/jobs/fitting-hosts.ts";
 import { type After, realAfter } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { encodeCanonicalJson } from "../../protocol/bytes/canonical-json.ts";
 import { mlpSample } from "../../work/builder/samples.test-kit.ts";
+import { PROVEN_H200 } from "../../work/cost/work-time.ts";
 import { segmentWork } from "../../work/program/job-work.ts";
 import { readClaim } from "../../work/runs/claim-file.ts";
 import type { ProviderEvent } from "../provider-event.ts";
@@ -291,10 +293,17 @@ test("a state at the start that folds to another hash, or whose bytes are others
 
 test("below the owner's price an hour, by what is proven of the host, nothing is taken", async () => {
 	const [desk, dear, fair] = [await deskOf(), newFolder(), newFolder()];
-	// What the whole job costs at 1 micro-unit a millisecond, and the price of it.
-	const { ops } = segmentWork(desk.workload.program);
-	const count = desk.terms.segments;
-	desk.speed = { int8OpsPerS: (ops * count) / 10, bytesPerS: 1e18 };
+	const whole = partWork(segmentWork(desk.workload.program), desk.terms.segments);
+	// Slow enough for the whole job to take 10 s.
+	const speed = (share: number) => ({
+		...{ int8OpsPerS: PROVEN_H200.int8OpsPerS * share, bytesPerS: PROVEN_H200.bytesPerS * share },
+		int32OpsPerS: PROVEN_H200.int32OpsPerS * share,
+	});
+	const fastMs = modelledMs(whole, speed(1));
+	let share = 1;
+	while (modelledMs(whole, speed(share)) < 10_000) share *= 0.99;
+	assert.ok(fastMs < 10_000);
+	desk.speed = speed(share);
 	const limits = (pricePerHourMicros: number) => ({ limits: { ...LIMITS, pricePerHourMicros } });
 	// 10 s of work at 1,000 micro-units: 360,000 an hour. A tenth is let pass.
 	{
@@ -307,7 +316,7 @@ test("below the owner's price an hour, by what is proven of the host, nothing is
 		assert.match(again.detail, /nothing is proven of this host/);
 		assert.ok(!desk.said.includes("accept"));
 	}
-	desk.speed = { int8OpsPerS: (ops * count) / 10, bytesPerS: 1e18 };
+	desk.speed = speed(share);
 	await using host = await startHost(fair, desk, limits(390_000));
 	await host.nudge();
 	await host.until(isState("claimed"));

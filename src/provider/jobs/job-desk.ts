@@ -22,7 +22,10 @@ export interface AskedPart {
 	readonly audit: number | null;
 }
 
-export type ProvenSpeed = Pick<NonNullable<ReturnType<typeof provenDevice>>, "int8OpsPerS" | "bytesPerS">;
+export type ProvenSpeed = Pick<
+	NonNullable<ReturnType<typeof provenDevice>>,
+	"int8OpsPerS" | "bytesPerS" | "int32OpsPerS"
+>;
 
 /** All throw AssayError: JOB_STATE when it is not this provider's any more. */
 export interface JobDesk {

@@ -39,7 +39,7 @@ export class ToyDesk implements JobDesk {
 	/** Throws instead of an answer, by the name of the question. */
 	readonly failing = new Map<string, () => AssayError | null>();
 	nowMs = () => Date.now();
-	speed: ProvenSpeed | null = { int8OpsPerS: 1e6, bytesPerS: 1e9 };
+	speed: ProvenSpeed | null = { int8OpsPerS: 1e6, bytesPerS: 1e9, int32OpsPerS: 0 };
 
 	private constructor(workload: Workload, spec: PartOffer["spec"], parts: number) {
 		this.workload = workload;

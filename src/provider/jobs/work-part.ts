@@ -4,7 +4,7 @@
 
 import { loadTensor } from "../../engine/client/load-tensor.ts";
 import type { WorkPlan, WorkSession } from "../../engine/client/work-session.ts";
-import { costMicros, leastMs } from "../../market/jobs/fitting-hosts.ts";
+import { hoursMicros, modelledMs, partWork } from "../../market/jobs/fitting-hosts.ts";
 import { type After, sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
@@ -277,20 +277,17 @@ export class PartWork {
 		tell(asked, "running", "");
 	}
 
-	/** By the same figures and the same rule as a validator that quotes honestly. */
+	/** By the same figures and the same model as a validator that quotes honestly. */
 	private async mustPay(): Promise<void> {
 		const { pricePerHourMicros } = this.means.limits;
 		if (pricePerHourMicros === 0) return;
 		const speed = await this.desk.proven();
 		if (speed === null) throw declined("the validator says that nothing is proven of this host");
 		const { count, terms } = this.offer;
-		const { ops, bytes, peakBytes } = segmentWork(this.program!);
-		const work = { peakBytes, ops: ops * count, bytes: bytes * count };
-		const least = costMicros(work, { ...speed, pricePerHourMicros }) * (1 - FIGURES_DIFFER);
+		const asks = hoursMicros(modelledMs(partWork(segmentWork(this.program!), count), speed), pricePerHourMicros);
+		const least = asks - Math.floor(asks / FIGURES_DIFFER);
 		if (terms.priceMicros < least)
-			throw declined(
-				`it brings ${terms.priceMicros} micro-units, ${Math.ceil(least)} is the least at the owner's price an hour`,
-			);
+			throw declined(`it brings ${terms.priceMicros} micro-units, ${least} is the least at the owner's price an hour`);
 	}
 
 	/**
@@ -302,7 +299,7 @@ export class PartWork {
 		if (chain === null || this.offer.escrow === null) return;
 		const speed = await this.desk.proven().catch(() => null);
 		if (speed === null) return;
-		mustTraceInTime(leastMs(segmentWork(this.program!), speed), await chain.traceMs());
+		mustTraceInTime(modelledMs(partWork(segmentWork(this.program!), 1), speed), await chain.traceMs());
 	}
 
 	/** What a zk job's customer ordered is what this program and these data are. */
@@ -390,8 +387,8 @@ export class PartWork {
 	}
 }
 
-/** From one probe to the next: who was drawn by the last one's figures did not lie. */
-const FIGURES_DIFFER = 0.1;
+/** From one probe to the next by one part of so many: who was drawn by the last one's figures did not lie. */
+const FIGURES_DIFFER = 10;
 /** After its time a claim may still be on its way. */
 const GRACE_MS = 5 * 60_000;
 /** Trying again cannot help. */

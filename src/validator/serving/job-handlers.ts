@@ -42,7 +42,8 @@ function summaryOf({ id, customer, title, kind, record, isOver, createdAtMs }: J
 const hostView = (host: KnownHost): JobHostView => ({
 	...{ provider: host.provider, isFree: host.isFree, pricePerHourMicros: host.pricePerHourMicros },
 	...{ reliabilityPpm: host.reliabilityPpm, freeBondMicros: host.freeBondMicros, memoryBytes: host.memoryBytes },
-	...{ int8OpsPerS: host.int8OpsPerS, bytesPerS: host.bytesPerS, mostWorkMs: host.mostWorkMs },
+	...{ int8OpsPerS: host.int8OpsPerS, bytesPerS: host.bytesPerS, int32OpsPerS: host.int32OpsPerS ?? 0 },
+	mostWorkMs: host.mostWorkMs,
 	...{ methods: [...host.methods], attested: host.attested, isSimulated: host.isSimulated },
 });
 

@@ -4,12 +4,14 @@
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import type { JobSpec } from "../../protocol/network/job-spec.ts";
+import { maySettle } from "../cost/instruction-weight.ts";
+import { type ProgramTime, programTime } from "../cost/work-time.ts";
 import { bytesOf, elementCount } from "../operators/tensor-type.ts";
 import { firstState, inputsHashOf } from "../trace/commitments.ts";
 import { orThrow } from "./fault.ts";
 import { openProgram, programRoot } from "./open-program.ts";
 import { programCost } from "./program-cost.ts";
-import { lastSegment, type Program, type ProgramShape, type Tensor, type TensorKind } from "./shapes.ts";
+import { lastSegment, type Op, type Program, type ProgramShape, type Tensor, type TensorKind } from "./shapes.ts";
 
 /** A tensor's number in the program, and its bytes. */
 export interface SizedTensor {
@@ -26,13 +28,21 @@ export interface JobWork {
 	readonly start: string;
 	readonly state: readonly SizedTensor[];
 	readonly results: readonly SizedTensor[];
-	/** A segment: int8 operations, and bytes read and written; no host needs fewer. */
+	/**
+	 * A segment: int8 operations, and bytes read and written; no host needs fewer. For what comes too fast, and
+	 * nothing else.
+	 */
 	readonly ops: number;
 	readonly bytes: number;
 	readonly peakBytes: number;
+	/** How long it takes, for prices and time limits. */
+	readonly time: ProgramTime;
 	/** Segments from one kept state to the next. */
 	readonly perWindow: number;
 }
+
+/** What a segment takes of any host. */
+export type SegmentWork = Pick<JobWork, "ops" | "bytes" | "peakBytes" | "time">;
 
 /** No processor that we know does an instruction of a map for fewer int8 operations than that. */
 const OPS_PER_INSTRUCTION = 8;
@@ -82,14 +92,23 @@ function mustFit(program: ProgramShape, spec: JobSpec): void {
 		if (!["state", "result"].includes(tensors[tensor]?.kind ?? "")) throw wrong(`tensor ${tensor} cannot be shown`);
 }
 
-/** What a segment takes of any host; no host needs less. */
-export function segmentWork(program: Program): Pick<JobWork, "ops" | "bytes" | "peakBytes"> {
-	const { productsAStep, termsAStep, instructionsAStep, writtenAStep, peakBytes } = programCost(program);
+/** Instructions of a map that no host leaves out: a loop that may settle can do so after one turn. */
+function leastInstructions(op: Op): number {
+	if (op.operator !== "map") return 0;
+	const { before, turns, body, after } = op.code;
+	const least = maySettle(op.code) ? 1 : turns;
+	return elementCount(op.output.dims) * (before.length + least * body.length + after.length);
+}
+
+/** What a segment takes of any host: ops and bytes are the least, the time is the model's. */
+export function segmentWork(program: Program): SegmentWork {
+	const { productsAStep, termsAStep, writtenAStep, peakBytes } = programCost(program);
+	const instructions = program.step.reduce((sum, op) => sum + leastInstructions(op), 0);
 	const kept = [...sized(program, "state"), ...sized(program, "result")].reduce((sum, { size }) => sum + size, 0);
 	return {
-		ops: program.k * (2 * productsAStep + OPS_PER_INSTRUCTION * (termsAStep + instructionsAStep)),
+		ops: program.k * (2 * productsAStep + OPS_PER_INSTRUCTION * (termsAStep + instructions)),
 		bytes: kept + Math.ceil(FUSED * program.k * writtenAStep),
-		peakBytes,
+		...{ peakBytes, time: programTime(program) },
 	};
 }
 

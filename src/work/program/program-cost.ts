@@ -1,5 +1,5 @@
 // What a program costs, counted from its shapes: bytes it keeps and needs, work of one step. Not here: how
-// long that takes (estimate-time.ts).
+// long that takes (../cost/work-time.ts).
 import { bytesOf, elementCount } from "../operators/tensor-type.ts";
 import { peakBytes } from "./peak-bytes.ts";
 import { type Op, type Program, TENSOR_KINDS, type TensorKind } from "./shapes.ts";

@@ -8,7 +8,7 @@ import { type JobSpec, KINDS } from "./kinds.ts";
 const shape = variants("workload", Object.fromEntries(Object.entries(KINDS).map(([name, kind]) => [name, kind.shape])));
 
 /** Fields that say nothing of what is computed: they are the market's (market/jobs/read-order.ts). */
-export const ORDER_FIELDS = ["method", "mostPrice", "mostMinutes"] as const;
+export const ORDER_FIELDS = ["method", "mostPrice", "mostMinutes", "pricePerHour"] as const;
 
 /** The job file without its order. */
 export function workOfJob(file: unknown): unknown {

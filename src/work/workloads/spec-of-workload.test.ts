@@ -34,11 +34,14 @@ const sample = async (name: string, change: object = {}) => {
 
 test("an order has defaults, is read, and changes nothing of the work", () => {
 	const job = JSON.parse(readFileSync(new URL("gpt-mini.json", SAMPLES), "utf8"));
-	const none = { method: { name: "sampled", count: 16 }, mostMicros: null, mostMs: null };
+	const none = { method: { name: "sampled", count: 16 }, mostMicros: null, mostMs: null, hourMicros: null };
 	assert.deepEqual(readOrder(job), none);
 	assert.deepEqual(workOfJob(job), job);
-	const asked = { ...job, method: "redundant", mostPrice: 1.84, mostMinutes: 41 };
-	const order = { method: { name: "redundant", count: 2 }, mostMicros: 1_840_000, mostMs: 41 * 60_000 };
+	const asked = { ...job, method: "redundant", mostPrice: 1.84, mostMinutes: 41, pricePerHour: 2.5 };
+	const order = {
+		...{ method: { name: "redundant", count: 2 }, mostMicros: 1_840_000, mostMs: 41 * 60_000 },
+		hourMicros: 2_500_000,
+	};
 	assert.deepEqual(readOrder(asked), order);
 	assert.deepEqual(workOfJob(asked), job);
 	assert.deepEqual(readJob(asked), readJob(job));

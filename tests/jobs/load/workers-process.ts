@@ -135,7 +135,7 @@ function startHost(o: StartWorkers, number: number, dialling: ReturnType<typeof 
 		onConnected: () => dialled.add(number),
 		jobs: {
 			offer: {
-				...{ account: null, consent: null, pricePerHourMicros: 3_600_000_000 },
+				...{ account: null, consent: null, pricePerHourMicros: 3_600_000 },
 				...{ mostBondMicros: Number.MAX_SAFE_INTEGER, memoryBytes: MEMORY, minutes: 60 },
 				methods: ["redundant", "sampled", "optimistic"],
 			},

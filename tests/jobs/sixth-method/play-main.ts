@@ -75,9 +75,11 @@ try {
 		stage.validator.client.listJobHosts({}),
 		stage.validator.client.getParams(),
 	]);
+	const { timeOfInt8 } = await import("../../../src/work/cost/work-time.ts");
+	const time = { init: timeOfInt8(1e6), segment: timeOfInt8(1e6) };
 	const page = textOf(
 		MethodChoice({
-			job: { spec: job.spec, work: { ops: 1e6, bytes: 1e6, peakBytes: 1e6, perWindow: 1 } } as never,
+			job: { spec: job.spec, work: { ops: 1e6, time, peakBytes: 1e6, perWindow: 1 } } as never,
 			...{ hosts: hosts.rows, params: publishedParams(published.params), method: METHOD, isLocked: false },
 			onChoose: () => {},
 		}),

@@ -120,11 +120,11 @@ function QuoteFacts({ quote }: { quote: JobQuote }) {
 	return (
 		<dl class="facts">
 			<Fact name="Parts">
-				{formatCount(terms.parts)}, at least {formatSpan(terms.parts * quote.estimatedMs)} of work, at most{" "}
-				{wholeSpan(terms.workMs)}
+				{formatCount(terms.parts)}, about {formatSpan(terms.parts * quote.estimatedMs)} of work on the slowest host that
+				may be drawn, {formatSpan(terms.parts * quote.referenceMs)} on an H200; at most {wholeSpan(terms.workMs)}
 				{each}
 			</Fact>
-			<Fact name="To the provider">
+			<Fact name="For the work">
 				{formatExactMoney(terms.priceMicros)}
 				{each}
 			</Fact>
@@ -132,9 +132,10 @@ function QuoteFacts({ quote }: { quote: JobQuote }) {
 				{formatExactMoney(terms.feeMicros)}
 				{each}
 			</Fact>
-			<Fact name={`For ${words.extra}`}>
+			<Fact name={`Set aside for ${words.extra}`}>
 				up to {formatExactMoney(terms.auditMicros)}
 				{each}; what is not spent comes back
+				{terms.auditMicros > terms.priceMicros ? <strong> More than the work costs.</strong> : null}
 			</Fact>
 			<Fact name="Provider's bond">
 				{formatExactMoney(terms.bondMicros)}

@@ -167,7 +167,7 @@ function JobTiles(p: { job: Job; live: LiveJob; tokensAStep: number | null; peak
 			<Tile
 				name="Paid so far"
 				value={<Tokens micros={paid * (terms.priceMicros + terms.feeMicros)} />}
-				note={`of at most ${formatExactMoney(totalMicros(terms))}, of which fee ${formatExactMoney(terms.parts * terms.feeMicros)}`}
+				note={`of at most ${formatExactMoney(totalMicros(terms))}: ${itemsText(terms)}`}
 			/>
 			<Tile
 				name="Provider's bond"
@@ -189,6 +189,12 @@ function JobTiles(p: { job: Job; live: LiveJob; tokensAStep: number | null; peak
 }
 
 /** Short; the exact amount on hover. */
+/** What all parts may cost, item by item. */
+function itemsText({ parts, priceMicros, feeMicros, auditMicros, method }: Job["offer"]["terms"]): string {
+	const { extra } = methodOf(method).words;
+	return `${formatExactMoney(parts * priceMicros)} for the work, fee ${formatExactMoney(parts * feeMicros)}, up to ${formatExactMoney(parts * auditMicros)} set aside for ${extra}`;
+}
+
 function Tokens({ micros }: { micros: number }) {
 	const tokens = micros / 1e6;
 	return (

@@ -12,6 +12,7 @@ import { foldRoots, PIECE_BYTES, pieceCount, pieceRootOf } from "../../../src/pr
 import { quickenHashes } from "../../../src/protocol/hash/tagged-hash.ts";
 import type { JobOffer } from "../../../src/protocol/network/job-offer.ts";
 import type { JobSpec } from "../../../src/protocol/network/job-spec.ts";
+import type { ProgramTime } from "../../../src/work/cost/work-time.ts";
 import { jobModel } from "../../../src/work/imports/open-model.ts";
 import { type TensorReport, weightBytes, weightsReport } from "../../../src/work/imports/weights-report.ts";
 import { type DescribedProgram, describeProgram } from "../../../src/work/program/describe-program.ts";
@@ -51,8 +52,9 @@ export interface BuiltJob {
 	readonly tokensAStep: number | null;
 	/** A segment's; the program's memory; segments between kept states. */
 	readonly work: {
+		/** int8 operations of a segment, at least. */
 		readonly ops: number;
-		readonly bytes: number;
+		readonly time: ProgramTime;
 		readonly peakBytes: number;
 		readonly perWindow: number;
 	};
@@ -221,14 +223,14 @@ const asks: Asks = {
 			method: readOrder(json).method,
 			rootOf: (bytes) => rootsOf(bytes, roots, tell),
 		});
-		const { ops, bytes, peakBytes, perWindow } = openJobWork(made.spec, encodeProgram(workload.program));
+		const { ops, time, peakBytes, perWindow } = openJobWork(made.spec, encodeProgram(workload.program));
 		built = { workload, blobs: new Map(made.blobs.map((blob) => [blob.root, blob])) };
 		return {
 			...{ spec: made.spec, notes: workload.notes ?? [], files: workload.files.map(({ name }) => name) },
 			blobs: made.blobs.map(({ root, size }) => ({ root, size, roots: roots.get(root)! })),
 			programSteps: workload.segments * workload.program.k,
 			tokensAStep: tokensOf(json),
-			work: { ops, bytes, peakBytes, perWindow },
+			work: { ops, time, peakBytes, perWindow },
 		};
 	},
 	piece({ root, piece }) {

@@ -1,6 +1,6 @@
 // Who audits a part: drawn like its provider, of those that could run it, and neither its provider nor of its
 // owner or network.
-import { fittingHosts, type JobLimits } from "../../../market/jobs/fitting-hosts.ts";
+import { fittingHosts, type JobLimits, partWork } from "../../../market/jobs/fitting-hosts.ts";
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
 import { methodOf } from "../../../verify/methods/methods.ts";
@@ -20,14 +20,12 @@ export async function hostsFor(
 ): Promise<KnownHost[]> {
 	const { terms } = job.offer;
 	const { count } = partRange(terms, number);
-	const { ops, bytes, peakBytes } = await works.ofJob(job);
 	const all = known ?? (await hosts.all());
 	const limits = {
 		...{ workMs: terms.workMs, priceMicros: terms.priceMicros, bondMicros, excluded, isHosted },
 		method: terms.method.name,
 	};
-	const work = { peakBytes, ops: ops * count, bytes: bytes * count };
-	return fittingHosts(all, work, limits, config.params);
+	return fittingHosts(all, partWork(await works.ofJob(job), count), limits, config.params);
 }
 
 /**

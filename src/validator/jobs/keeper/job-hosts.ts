@@ -6,7 +6,7 @@ import type { JobsOffer } from "../../../engine/agent/agent-messages.ts";
 import type { Candidate } from "../../../market/jobs/draw.ts";
 import type { JobHost } from "../../../market/jobs/fitting-hosts.ts";
 import type { AbsentHost } from "../../../market/jobs/miss-text.ts";
-import { provenDevice } from "../../../market/jobs/proven-device.ts";
+import { provenDevice, WORK_FIGURES } from "../../../market/jobs/proven-device.ts";
 import { drawWeightPpm, type Reputation, reputationOf } from "../../../market/jobs/reputation.ts";
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
@@ -44,7 +44,6 @@ const MS_A_HOST = 2;
 const GATHER_MS = 15_000;
 /** Somebody is always away: of so many, one. */
 const ONE_AWAY_OF = 4;
-const FIGURES = ["memory.resident", "gemm.int8", "memory.bandwidth"];
 
 const plainAddress = (address: string): string => address.replace(/^::ffff:/i, "");
 
@@ -92,7 +91,7 @@ function createHostFacts({ store, env, config, jobChain }: Means) {
 		const ids = changed(facts, marks);
 		if (ids.length === 0) return;
 		const [figures, devices, signed] = await Promise.all([
-			store.providers.figuresOf(ids, FIGURES),
+			store.providers.figuresOf(ids, [...WORK_FIGURES]),
 			store.devices.kindsOf(ids),
 			store.devices.attestationsOf(ids),
 		]);
@@ -206,7 +205,7 @@ async function takersOf({ store }: Pick<Means, "store">): Promise<readonly Absen
 	const there = rows.filter(({ id }) => taking.has(id));
 	const figures = await store.providers.figuresOf(
 		there.map(({ id }) => id),
-		FIGURES,
+		[...WORK_FIGURES],
 	);
 	return there.map(({ id, lastVerdict }) => {
 		const own = figures.filter(({ providerId }) => providerId === id);

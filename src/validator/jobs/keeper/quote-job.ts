@@ -24,6 +24,7 @@ export interface JobAsk {
 	readonly opener: Opener;
 	readonly spec: JobSpec;
 	readonly mostMicros: number | null;
+	readonly hourMicros?: number | undefined;
 	readonly account: string | null;
 	readonly salt: string;
 }
@@ -79,13 +80,13 @@ export async function askQuote(
 	const all = (await hosts.known()).map((host) => ({ ...host, isFree: true, freeBondMicros: host.depositMicros }));
 	const nowMs = env.nowMs();
 	const input: QuoteInput = {
-		...{ segments: spec.segments, ops: work.ops, bytes: work.bytes, peakBytes: work.peakBytes },
+		...{ segments: spec.segments, time: work.time, peakBytes: work.peakBytes, hourMicros: ask.hourMicros },
 		...{ perWindow: work.perWindow, method: spec.method, mostMicros: ask.mostMicros, nowMs },
 		gasMicros: await gasMicros(context),
 		...(await provingOf(context, spec, ask.opener)),
 	};
 	const quote = await quoteOrWhy(input, all, context);
-	const { totalMicros, estimatedMs, hosts: count, tenthFound, isSimulated, ...quoted } = quote;
+	const { totalMicros, estimatedMs, referenceMs, hosts: count, tenthFound, isSimulated, ...quoted } = quote;
 	const terms: JobTerms = {
 		...quoted,
 		...{ customer: ask.customer, program: work.root, inputs: work.inputs },
@@ -95,7 +96,7 @@ export async function askQuote(
 	const wish = { spec, terms, account, salt: ask.salt, perWindow: work.perWindow };
 	const offer = makeOffer(wish, work, { signer, chain: jobChain, nowMs });
 	const tenthFoundPpm = Math.round(1_000_000 * tenthFound);
-	return { offer, totalMicros, estimatedMs, hosts: count, tenthFoundPpm, isSimulated };
+	return { offer, totalMicros, estimatedMs, referenceMs, hosts: count, tenthFoundPpm, isSimulated };
 }
 
 /** Where too few hosts fit, it also says what is wrong with the others. */

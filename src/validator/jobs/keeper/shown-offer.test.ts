@@ -68,3 +68,11 @@ test("what is funded is what was shown, term by term", () => {
 	assert.ok(check(funding({ quorum: 2 })));
 	assert.throws(() => check({ ...offer, id: "0".repeat(64) }), { code: "JOB_OFFER", message: /its number/ });
 });
+
+test("no more is paid for a part than its work is worth at the customer's price an hour", () => {
+	const at = (hourMicros: number) =>
+		checkOffer(offer, { ...asked, order: { ...asked.order, hourMicros } }, { account, salt });
+	// A part of this toy is a minute, the least that is paid: 100 micro-units are 6,000 an hour.
+	assert.ok(at(6000));
+	assert.throws(() => at(5900), { code: "JOB_PRICE", message: /0\.0001 tokens for a part; 0\.000099 / });
+});
