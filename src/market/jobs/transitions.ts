@@ -131,6 +131,13 @@ export function auditReplaced(
 	return { record, events: [tell(record.parts[at]!, "audit", detail)] };
 }
 
+/** In the place of a window whose first state the claimant does not give. */
+export function auditedWhole(job: JobRecord, at: number, untilMs: number, why: string): Transition {
+	const record = rules.auditWhole(job, at, untilMs);
+	const { auditor, first, count } = record.parts[at]!.audits.at(-1)!;
+	return { record, events: [tell(record.parts[at]!, "audit", { audits: [{ auditor, first, count }], why })] };
+}
+
 /** Its auditor will not: its time is up, and the next look asks another. */
 export function auditDeclined(job: JobRecord, at: number, audit: number, why: string): Transition {
 	const part = job.parts[at]!;
@@ -243,12 +250,26 @@ export function disputed(
 	job: JobRecord,
 	at: number,
 	{ fraud, isProvable, why }: { readonly fraud: string | null; readonly isProvable: boolean; readonly why: string },
+	nowMs: number,
 ): Transition {
 	const part = job.parts[at]!;
 	return {
-		record: rules.dispute(job, at),
+		record: rules.dispute(job, at, nowMs),
 		events: [tell(part, "disputed", { fraud, isProvable, why: why.slice(0, 500) })],
 		outcomes: says(part, fraud === null ? "lost" : "convicted", job.terms),
+	};
+}
+
+/**
+ * Found right, or asked by nobody: what was said of its provider is forgotten, unless a fraud file says it.
+ */
+export function undisputed(job: JobRecord, at: number, why: string, hasFraud: boolean): Transition {
+	const part = job.parts[at]!;
+	const { provider, attempt } = part;
+	return {
+		record: rules.lapseDispute(job, at),
+		events: [tell(part, "undisputed", { why: why.slice(0, 500) })],
+		undone: provider === null || hasFraud ? [] : [{ provider, part: at, attempt }],
 	};
 }
 

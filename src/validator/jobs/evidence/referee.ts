@@ -157,7 +157,11 @@ async function found(means: EvidenceMeans, at: ClaimAtHand, audit: AuditAtHand):
 		if (error instanceof Unable) return byEachOther(means, at, audit);
 		if (!(error instanceof AssayError)) throw error;
 		// The state before the window, which nobody else can give.
-		if (WITHHELD.has(error.code)) return [{ isFalse: true, file: null, why: error.message }, INNOCENT];
+		if (WITHHELD.has(error.code)) {
+			// By the road on chain an auditor leads the search, who was given that state in time.
+			if (means.road !== undefined && audit.auditor !== null) return byEachOther(means, at, audit);
+			return [{ isFalse: true, file: null, why: error.message }, INNOCENT];
+		}
 		// An engine that is broken here clears nobody and accuses nobody.
 		if (audit.auditor === null) throw error;
 		return byEachOther(means, at, audit);
