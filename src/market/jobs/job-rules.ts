@@ -358,6 +358,24 @@ export function recover(job: JobRecord, number: number, { holder, isPaid, ...fou
 	});
 }
 
+/**
+ * Whoever had it in that attempt declined, or was silent, and took it on chain all the same: nobody else can
+ * have it before its time is over. So it runs, and is lost or late like any other.
+ */
+export function take(job: JobRecord, number: number, holder: number, atMs: number, nowMs: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "take", "open", "assigned");
+	const all = holdersOf(part);
+	const provider = all[holder - 1];
+	if (provider === undefined) throw stateBad(part, "take", "nobody had it then");
+	const before = job.parts[number - 1];
+	return withPart(job, {
+		...{ ...newPart(number), attempt: holder, state: "running", provider, excluded: all.slice(0, holder - 1) },
+		...{ base: before?.attempt ?? 0, isAlone: before !== undefined && before.provider !== provider },
+		...{ assignedAtMs: atMs, untilMs: atMs + job.terms.workMs, lastBeatMs: nowMs, lastProgressMs: nowMs },
+	});
+}
+
 /** It was taken for refunded, and is not. */
 export function unrefund(job: JobRecord, number: number): JobRecord {
 	const part = job.parts[number]!;

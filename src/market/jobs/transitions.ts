@@ -60,6 +60,18 @@ export function accepted(job: JobRecord, at: number, atMs: number): Transition {
 	return { record, events: [tell(part, "running", { provider: part.provider, untilMs: part.untilMs })] };
 }
 
+/** It said that it would not, and did: what was said of it by that is forgotten. */
+export function taken(job: JobRecord, at: number, holder: number, atMs: number, nowMs: number): Transition {
+	const record = rules.take(job, at, holder, atMs, nowMs);
+	const part = record.parts[at]!;
+	const { provider, attempt } = part;
+	return {
+		record,
+		events: [tell(part, "running", { provider, untilMs: part.untilMs })],
+		undone: [{ provider: provider!, part: at, attempt }],
+	};
+}
+
 export function declined(job: JobRecord, at: number, why: string): Transition {
 	const part = job.parts[at]!;
 	const record = rules.decline(job, at);
