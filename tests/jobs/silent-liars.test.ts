@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000;
 const DEPOSIT = 1000n * 10n ** 18n;
 const SIGNED = attestation([], { level: "none", shown: "hosted", isSimulated: true });
 const WORKERS = [1, 2, 3, 4, 5, 6];
-/** By what its network has, and how it is found out: what auditors answer, or what the claimant keeps back. */
+/** Every one whose claims are run again. */
 const METHODS: readonly JobMethod[] = [
 	{ name: "redundant", count: 2 },
 	{ name: "sampled", count: 4 },

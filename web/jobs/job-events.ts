@@ -65,6 +65,7 @@ const STATES: Readonly<Record<string, string>> = {
 		recovered: "claimed",
 		checked: "checked",
 		disputed: "disputed",
+		undisputed: "claimed",
 		paid: "paid",
 		refunded: "refunded",
 	},

@@ -1,5 +1,5 @@
-// Disputes that this process plays on chain, beside the keeper's looks, which wait for none of them. In memory:
-// after a restart the record says which claims are disputed, and the chain how far their games are.
+// Disputes that this process plays on chain, beside the keeper's looks, which wait for none of them. In
+// memory: after a restart the record says which claims are disputed, and the chain how far their games are.
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 import type { ValidatorContext } from "../../validator-context.ts";
 import type { Tries } from "../keeper/tries.ts";

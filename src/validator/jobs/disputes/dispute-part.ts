@@ -1,6 +1,6 @@
-// A claim that was found false, or whose claimant says nothing: everybody may read it, and the validator brings
-// it before the chain itself. Its word alone holds nobody's money: a dispute that no game follows lapses, and
-// then the claim has its window. docs/jobs.md §14.
+// A claim that was found false, or whose claimant says nothing: everybody may read it, and the validator
+// brings it before the chain itself. Its word alone holds nobody's money: a dispute that no game follows
+// lapses, and then the claim has its window. docs/jobs.md §14.
 import * as transitions from "../../../market/jobs/transitions.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
 import { auditHolder } from "../blobs/blob-holders.ts";
@@ -53,13 +53,14 @@ export async function disputePart(context: JobContext, chain: JobChain, job: Job
 	const name = `${job.id}/${number}/${part.attempt}/dispute`;
 	const frauds = await knownFrauds(context, job, part);
 	const right = disputes.rightOf(name);
-	if (right === null) disputes.play(name, () => play(context, job, part, frauds));
+	const id = BigInt(`0x${job.id}`);
+	const isHeld = async () => chain.isHeld(id, number, await chain.part(id, number));
+	// What came to nothing in all that time is not run again all day; what is on the chain is gone on with.
+	if (right === null && (part.isDisputed || frauds.length > 0 || (await isHeld())))
+		disputes.play(name, () => play(context, job, part, frauds));
 	if (!part.isDisputed) return false;
-	if (right === null) {
-		if (env.nowMs() <= part.disputedAtMs! + config.params.jobDisputeMs) return false;
-		const found = await chain.part(BigInt(`0x${job.id}`), number);
-		if (await chain.isHeld(BigInt(`0x${job.id}`), number, found)) return false;
-	}
+	const isInTime = env.nowMs() <= part.disputedAtMs! + config.params.jobDisputeMs;
+	if (right === null && (isInTime || (await isHeld()))) return false;
 	const why = right ?? "nobody asked about it on chain";
 	return (await changeJob(context, job, transitions.undisputed(job.record, number, why, frauds.length > 0))) !== null;
 }

@@ -1,5 +1,5 @@
-// A claim that an audit differs from, before the chain: what its claimant does not answer it is asked there, by
-// the player of the watchers, and what it says there counts. The validator is the accuser that is paid.
+// A claim that an audit differs from, before the chain: what its claimant does not answer it is asked there,
+// by the player of the watchers, and what it says there counts. The validator is the accuser that is paid.
 import type { ClaimAtHand, EvidenceChain, EvidenceMeans } from "../evidence/claim-at-hand.ts";
 import { proveFraud } from "../evidence/prove-fraud.ts";
 import { type AuditAtHand, referee } from "../evidence/referee.ts";

@@ -1,8 +1,8 @@
 // Claim and audit differ: who lied, docs/jobs.md §6 and §14. Never a majority: the one whose own words
 // contradict each other or arithmetic. The validator's own engine runs the segments in question where they
 // are small; else the two answer each other's search, and one element that is computed here decides. Who does
-// not answer, or answers what does not fit its own words, loses as well, but by no proof: no chain convicts
-// for silence yet.
+// not answer, or answers what does not fit its own words, loses as well, but by no proof: it is asked on
+// chain then (jobs/disputes).
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import type { Answers } from "../../../verify/optimistic/answers.ts";
