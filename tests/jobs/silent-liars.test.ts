@@ -20,7 +20,8 @@ import type { ToyWorker } from "./toy-worker.test-kit.ts";
 const HOUR_MS = 3_600_000;
 const DEPOSIT = 1000n * 10n ** 18n;
 const SIGNED = attestation([], { level: "none", shown: "hosted", isSimulated: true });
-const WORKERS = [1, 2, 3, 4, 5, 6];
+/** Four of them are convicted. */
+const WORKERS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 /** Every one whose claims are run again. */
 const METHODS: readonly JobMethod[] = [
 	{ name: "redundant", count: 2 },
