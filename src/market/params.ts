@@ -202,6 +202,7 @@ export const PARAM_ROWS = {
 	},
 	jobKeepMs: ms(7 * DAY, "ours: how long inputs and results are kept after the end of a job", MINUTE),
 	jobSilenceMs: ms(10 * MINUTE, "ours: a claimant that is asked may be away for so long", 1),
+	jobDisputeMs: ms(30 * MINUTE, "ours: a dispute that nobody has brought before the chain by then is none", 1),
 	jobWeightPpm: ppm(200_000, "ours: what work done counts in the draw, at most", 0, PPM - 1),
 } as const satisfies Readonly<Record<string, ParamRow<unknown>>>;
 

@@ -10,17 +10,30 @@ import type { JobPart } from "../../src/protocol/network/job.ts";
 import type { JobOutcome } from "../../src/store/jobs/job-rows.ts";
 import type { RunningValidator } from "../../src/validator/create-validator.ts";
 import { eventually, startToyValidator } from "../validator/toy-agent.test-kit.ts";
-import { jobOver, openStage, prepare, QUICK, type Stage, submit } from "./job-stage.test-kit.ts";
+import { jobOver, LOST_MS, openStage, prepare, QUICK, type Stage, submit } from "./job-stage.test-kit.ts";
+import type { ToyWorker } from "./toy-worker.test-kit.ts";
 
 /** One claim in a hundred is run again; the window is one that a test may skip. */
 const TIMES = { jobAuditPpm: 10_000, jobWindowMs: 60_000 };
 let stage: Stage;
 let skippedMs = 0;
+/** Whoever is offered the next part declines it, with its assignment in hand, and takes it on chain. */
+let isDeclineWanted = false;
+let decliner = "";
 /** A job that was paid. */
 let first = "";
 before(async () => {
 	stage = await openStage({ hasChain: true, params: TIMES, nowMs: () => Date.now() + skippedMs });
-	for (const n of [1, 2, 3]) await stage.worker(n);
+	for (const n of [1, 2, 3]) {
+		const worker: ToyWorker = await stage.worker(n, {
+			async at(place, { id, part, attempt, audit }) {
+				if (place !== "offered" || audit !== null || !isDeclineWanted) return;
+				isDeclineWanted = false;
+				decliner = worker.id;
+				await worker.client.declinePart({ params: { id, part }, body: { attempt, why: "it will not" } });
+			},
+		});
+	}
 });
 after(() => stage.close());
 
@@ -100,6 +113,27 @@ test("claimed here by a host that the chain never had, and no event: it waits, a
 	await rewind(id, { ...stood }, null);
 	skippedMs += stood.untilMs - (Date.now() + skippedMs) + 2000;
 	assert.equal(partOf(await jobOver(stage.customer, id)).state, "paid");
+});
+
+test("declined, and taken on chain all the same: it is lost, not declined, and nobody waits longer than for others", async () => {
+	isDeclineWanted = true;
+	const { id } = await submit(stage, { method: { name: "optimistic", count: 0 }, salt: salt(5) });
+	const now = async () => partOf(await stage.customer.getJob({ params: { id } }));
+	await eventually(async () => {
+		const { state, provider } = await now();
+		return state === "running" && provider === decliner;
+	});
+	assert.equal(await onChain(id), 2, "assigned");
+	const said = async () => (await stage.validator.store.jobs.partsOf([decliner])).filter(({ job }) => job === id);
+	assert.deepEqual(await said(), [], "what it said is forgotten");
+	// It does not live, and loses the part like any other that has a bond locked.
+	skippedMs += LOST_MS;
+	await eventually(async () => (await said()).length > 0);
+	assert.deepEqual(
+		(await said()).map(({ outcome }) => outcome),
+		["lost"],
+	);
+	assert.ok((await now()).excluded.includes(decliner));
 });
 
 test("refunded here and over, paid there: the next start holds it against the chain", async () => {

@@ -19,8 +19,9 @@ export interface NetworkCheat extends JobCheat {
 	readonly party: "provider" | "auditor";
 	/**
 	 * How it ends. convicted: by a proof on chain, its bond is gone. lost: the part goes to another, nobody is
-	 * paid. unchecked: its claim is known to be false and never checked, but nothing that it said convicts it
-	 * on chain yet, so that only the long window keeps it from its pay. unpaid: an auditor that is replaced.
+	 * paid. unchecked: its claim is known to be false and disputed; its silence on chain convicts it half an
+	 * hour later, which no simulation waits for (silent-liars.test.ts does). unpaid: an auditor that is
+	 * replaced.
 	 */
 	readonly ends: "convicted" | "lost" | "unchecked" | "unpaid";
 	/** Takes jobs of this method only; by default what is sampled. */

@@ -17,6 +17,7 @@ import type { JobMethod } from "../../src/protocol/network/job.ts";
 import type { JobOffer } from "../../src/protocol/network/job-offer.ts";
 import type { JobSpec } from "../../src/protocol/network/job-spec.ts";
 import type { Signer } from "../../src/protocol/probe/signer.ts";
+import type { ProbeAttestation } from "../../src/protocol/probe/verdict.ts";
 import { toyWorkload } from "../../src/provider/jobs/toy-run.test-kit.ts";
 import { chainFolder, readContracts, treasurerOf } from "../../src/validator/settlement/home.ts";
 import type { ValidatorSettings } from "../../src/validator/validator-config.ts";
@@ -51,13 +52,19 @@ export const QUICK: ParamOverrides = {
  */
 export const [LOST_MS, WORK_MS] = [620_000, 620_000];
 
+/** Of a stage's worker. */
+export const workerAccount = (n: number): ChainAccount => accountOf(`0x${(0xb0 + n).toString(16).repeat(32)}`);
+
 export interface Stage {
 	readonly validator: ToyValidator;
 	readonly chain: { readonly contracts: Contracts; readonly treasurer: ChainAccount } | null;
 	readonly data: { readonly path: string };
 	readonly customer: ApiClient;
-	/** `int8`: how fast it was proven to be. */
-	worker(n: number, more?: Partial<WorkerOptions> & { readonly int8?: number }): Promise<ToyWorker>;
+	/** `int8`: how fast it was proven to be; `attestation`: what its devices signed then. */
+	worker(
+		n: number,
+		more?: Partial<WorkerOptions> & { readonly int8?: number; readonly attestation?: ProbeAttestation },
+	): Promise<ToyWorker>;
 	close(): Promise<void>;
 }
 
@@ -89,8 +96,8 @@ export async function openStage(o: {
 	const customer = createApiClient({ baseUrl: validator.url, signer: CUSTOMER, ...clock });
 	return {
 		...{ validator, chain, customer, data, close },
-		async worker(n, { int8 = 1e9, ...more } = {}) {
-			const account = accountOf(`0x${(0xb0 + n).toString(16).repeat(32)}`);
+		async worker(n, { int8 = 1e9, attestation, ...more } = {}) {
+			const account = workerAccount(n);
 			if (chain !== null) await endow(chain.contracts, chain.treasurer, account, 0n, 1000n * UNIT);
 			const worker = await startToyWorker({
 				...{ url: validator.url, signer: signerOf(100 + n), ...clock },
@@ -99,7 +106,7 @@ export async function openStage(o: {
 			});
 			workers.push(worker);
 			await eventually(async () => (await validator.store.providers.get(worker.id)) !== null);
-			await prove(validator.store, worker.id, { int8 });
+			await prove(validator.store, worker.id, { int8, ...(attestation && { attestation }) });
 			return worker;
 		},
 	};

@@ -16,7 +16,7 @@ export async function prove(
 		attestation = null,
 	}: { nowMs?: number; int8?: number; bytesPerS?: number; attestation?: ProbeAttestation | null } = {},
 ): Promise<void> {
-	await probeByHand(store, provider, `proof of ${provider}`, {
+	await probeByHand(store, provider, `proof of ${provider} at ${nowMs}`, {
 		...{ startedAtMs: nowMs - 1000, finishedAtMs: nowMs, devices: [gpu(0)], attestation },
 		figures: [
 			figure(0, "memory.resident", MEMORY, "B"),

@@ -68,6 +68,7 @@ const STATES: Readonly<Record<string, string>> = {
 		recovered: "claimed",
 		checked: "checked",
 		disputed: "disputed",
+		undisputed: "claimed",
 		paid: "paid",
 		refunded: "refunded",
 	},

@@ -172,6 +172,7 @@ const jobPart = z.object({
 	isChecked: z.boolean(),
 	proven: note(z.optional(count), "Of a zk job: its segments that are proven and paid"),
 	isDisputed: z.boolean(),
+	disputedAtMs: note(z.optional(count), "When it was found false or silent; it stays when that lapses"),
 	audits: z.array(jobAudit),
 	excluded: z.array(providerId),
 });

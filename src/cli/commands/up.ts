@@ -194,6 +194,7 @@ const TRIAL_JOBS = {
 	jobWindowMs: 120_000,
 	jobCheckedMs: 5000,
 	jobSilenceMs: 60_000,
+	jobDisputeMs: 120_000,
 };
 
 /** The watcher is to find the lie, not the validator's own audit. */

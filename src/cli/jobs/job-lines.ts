@@ -144,6 +144,8 @@ const WORDS: Readonly<Record<string, string>> = {
 	compared: "compared",
 	proven: "proven",
 	checked: "checked",
+	disputed: "disputed",
+	undisputed: "disputed no more",
 	paid: "paid",
 	reopened: "is open again",
 	recovered: "stands on chain, by",

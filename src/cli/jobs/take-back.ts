@@ -10,6 +10,7 @@ import {
 	readJobPart,
 } from "../../chain/contracts/job-escrow.ts";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
+import { readChainTime } from "../../chain/node/chain-clock.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import type { Call, ChainAccount } from "../../chain/sending/sign.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
@@ -44,14 +45,15 @@ export async function takeBack(payer: JobPayer, terms: JobTerms, io: Pick<CliIo,
 		const { touched, end } = await read(contracts, "jobEscrow", "jobOf", job);
 		await requireGas(client, account, 3n * GAS.small);
 		if (touched < end) await sendCall(client, account, cancelJobCall(contracts, terms));
-		const { timestamp } = await client.viem.getBlock();
+		// A quiet chain's newest block may be old: what counts is the time that ours would see.
+		const nowS = await readChainTime(client, 0);
 		const stays: { part: number; state: string; untilS: number }[] = [];
 		for (let part = 0; part < touched; part++) {
 			const { state, untilS } = await readJobPart(contracts, job, part);
 			const isProven = state === "claimed" && methodNumbered(terms.method)?.driver === "proofs";
 			const lastS = isProven ? untilS + terms.windowSeconds : untilS;
 			const expire = () => sendOrNot(client, account, expirePartCall(contracts, terms, part));
-			const mayExpire = (state === "assigned" || isProven) && Number(timestamp) > lastS;
+			const mayExpire = (state === "assigned" || isProven) && nowS > lastS;
 			if (state === "open" || (mayExpire && (await expire()))) await expire();
 			else if (state === "assigned" || state === "claimed") stays.push({ part, state, untilS });
 		}

@@ -21,7 +21,7 @@ const kinds = (state: State, more: Partial<EscrowKnown> = {}) =>
 
 test("every pair: by whoever the record has the part of now, or had it of last", () => {
 	// In the order of FOUND.
-	assert.equal(kinds("open"), "- - - recovered recovered refunded");
+	assert.equal(kinds("open"), "- - taken recovered recovered refunded");
 	assert.equal(kinds("assigned"), "- - accepted recovered recovered -");
 	assert.equal(kinds("running"), "behind - - claimed recovered -");
 	assert.equal(kinds("claimed"), "behind fell behind - settled fell");
@@ -31,8 +31,8 @@ test("every pair: by whoever the record has the part of now, or had it of last",
 
 test("every pair: by somebody who had it in an earlier attempt", () => {
 	const earlier = { holder: 1 };
-	assert.equal(kinds("open", earlier), "- - - recovered recovered refunded");
-	assert.equal(kinds("assigned", earlier), "- - - recovered recovered -");
+	assert.equal(kinds("open", earlier), "- - taken recovered recovered refunded");
+	assert.equal(kinds("assigned", earlier), "- - taken recovered recovered -");
 	// The chain had the second attempt already: what it says of the first is old, unless it is the end of all.
 	assert.equal(kinds("running", earlier), "behind behind behind behind recovered -");
 	assert.equal(kinds("claimed", earlier), "behind behind behind behind recovered fell");
@@ -53,6 +53,14 @@ test("a state of the chain that is older than the record convicts nobody, gives 
 	for (const found of ["untouched", "assigned"] as const)
 		assert.deepEqual(news("claimed", on(found)), { kind: "behind" }, found);
 	assert.deepEqual(news("running", on("untouched")), { kind: "behind" });
+});
+
+test("who declined, or was silent, and took it on chain all the same has it: by the attempt that it was asked in", () => {
+	const atMs = 500_999 - TERMS.workMs;
+	assert.deepEqual(news("open", on("assigned")), { kind: "taken", holder: 2, atMs });
+	assert.deepEqual(news("assigned", on("assigned"), { holder: 1 }), { kind: "taken", holder: 1, atMs });
+	assert.equal(news("open", on("assigned"), { isFallen: true }), null);
+	assert.equal(news("open", on("assigned"), { holder: null }), null);
 });
 
 test("whom a recovered part is of, and whether it is paid", () => {

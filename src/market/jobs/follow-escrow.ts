@@ -29,6 +29,8 @@ export interface EscrowKnown {
 export type EscrowNews =
 	/** `atMs`: as if it had happened then, so that the record's deadline is the chain's. */
 	| { readonly kind: "accepted" | "claimed" | "checked"; readonly atMs: number }
+	/** Whoever had it in that attempt has locked its bond for it, whatever it said before. */
+	| { readonly kind: "taken"; readonly holder: number; readonly atMs: number }
 	| { readonly kind: "settled" | "refunded" }
 	/** Its claim is not there any more; which event ended it says why, and that it did. */
 	| { readonly kind: "fell" }
@@ -88,6 +90,13 @@ export function escrowNews(part: Recorded, terms: Times, found: EscrowPart, know
 			if (part.state === "assigned" && isTheirs)
 				return { kind: "accepted", atMs: endMs(found.untilS) + offMs - terms.workMs };
 			if (part.state === "running" && isTheirs) return movedNews(part, found, offMs);
+			if (
+				(part.state === "open" || part.state === "assigned") &&
+				holder !== null &&
+				!known.isFallen &&
+				!known.isCancelled
+			)
+				return { kind: "taken", holder, atMs: endMs(found.untilS) + offMs - terms.workMs };
 			break;
 		case "open":
 			if (part.state === "claimed" && isTheirs) return { kind: "fell" };

@@ -177,8 +177,8 @@ test("parts begin where a checked one ends, or after one's own; money goes in or
 });
 
 test("what is disputed is never checked, nobody goes on from it, and its window still ends", () => {
-	refuses(() => rules.dispute(ran(job(), 0, "a", 0), 0), /it is running/);
-	const disputed = rules.dispute(claimed(job(), 0, "a", 0), 0);
+	refuses(() => rules.dispute(ran(job(), 0, "a", 0), 0, 0), /it is running/);
+	const disputed = rules.dispute(claimed(job(), 0, "a", 0), 0, 7);
 	refuses(() => rules.markChecked(disputed, 0, 0), /it is disputed/);
 	for (const provider of ["a", "b"]) refuses(() => rules.offer(disputed, 1, provider, 0, P), /not checked/);
 	const steps = (of: JobRecord) => nextSteps(of, 0, P).filter(({ kind }) => kind === "draw");
@@ -189,6 +189,34 @@ test("what is disputed is never checked, nobody goes on from it, and its window 
 	assert.equal(rules.offer(paid, 1, "b", TERMS.windowMs + 1, P).parts[1]!.state, "assigned", "what was paid stands");
 	const again = rules.offer(rules.convict(disputed, 0), 0, "b", 0, P);
 	assert.equal(again.parts[0]!.isDisputed, false, "of the next one nothing is said");
+	assert.equal(again.parts[0]!.disputedAtMs, undefined);
+});
+
+test("a claim is disputed once: a dispute that lapsed leaves its window, and no audit of it counts any more", () => {
+	const audit = { auditor: "b", first: 0, count: 1, untilMs: 9, tried: [], answer: null, agrees: null };
+	const disputed = rules.dispute(rules.addAudits(claimed(job(), 0, "a", 0), 0, [audit]), 0, 7);
+	refuses(() => rules.dispute(disputed, 0, 8), /disputed before/);
+	const lapsed = rules.lapseDispute(disputed, 0);
+	assert.deepEqual([lapsed.parts[0]!.isDisputed, lapsed.parts[0]!.disputedAtMs], [false, 7]);
+	for (const one of [disputed, lapsed]) refuses(() => rules.answerAudit(one, 0, 0, CLAIM), /no audit counts/);
+	refuses(() => rules.lapseDispute(lapsed, 0), /it is not disputed/);
+	refuses(() => rules.dispute(lapsed, 0, 9), /disputed before/);
+	assert.equal(rules.settle(lapsed, 0, TERMS.windowMs + 1).parts[0]!.state, "paid");
+});
+
+test("where a state is withheld the whole part is run again, and whoever waited for it is free", () => {
+	const audit = { auditor: "b", first: 1, count: 1, untilMs: 9, tried: [], answer: null, agrees: null };
+	const before = rules.addAudits(claimed(job(), 0, "a", 0), 0, [audit, { ...audit, auditor: "c", answer: CLAIM }]);
+	const { audits } = rules.auditWhole(before, 0, 50).parts[0]!;
+	const { count } = rules.partRange(TERMS, 0);
+	assert.deepEqual(
+		audits.map((one) => [one.auditor, one.first, one.count, one.tried]),
+		[
+			[null, 1, 1, ["b"]],
+			["c", 1, 1, []],
+			[null, 0, count, []],
+		],
+	);
 });
 
 test("a conviction takes what the same provider built on it, and nothing of another's", () => {

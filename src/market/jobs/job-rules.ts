@@ -186,6 +186,22 @@ export function addAudits(job: JobRecord, number: number, audits: readonly JobAu
 	return withPart(job, { ...part, audits: [...part.audits, ...audits] });
 }
 
+/**
+ * The claimant gives no state to begin with: the whole part is run again from its start, which everybody has.
+ * What nobody has answered yet of the other audits is read off that run.
+ */
+export function auditWhole(job: JobRecord, number: number, untilMs: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "audit", "claimed");
+	const { count } = partRange(job.terms, number);
+	const audits = part.audits.map((audit) => {
+		if (audit.answer !== null || audit.auditor === null) return audit;
+		return { ...audit, auditor: null, tried: [...audit.tried, audit.auditor] };
+	});
+	const whole = { auditor: null, first: 0, count, untilMs, tried: [], answer: null, agrees: null };
+	return withPart(job, { ...part, audits: [...audits, whole] });
+}
+
 /** Another auditor in the place of one that was silent, would not, or lied. */
 export function replaceAudit(job: JobRecord, number: number, at: number, by: Pick<JobAudit, "auditor" | "untilMs">) {
 	const part = job.parts[number]!;
@@ -211,6 +227,8 @@ export function hurryAudit(job: JobRecord, number: number, at: number): JobRecor
 export function answerAudit(job: JobRecord, number: number, at: number, answer: string): JobRecord {
 	const part = job.parts[number]!;
 	mustBe(part, "answer for", "assigned", "running", "claimed");
+	// Everybody may read its claim by now: an answer may be a copy.
+	if (part.disputedAtMs !== undefined) throw stateBad(part, "answer for", "it is disputed: no audit counts");
 	const audit = part.audits[at];
 	if (audit === undefined || audit.answer !== null)
 		throw stateBad(part, "answer for", "nobody asked, or it was answered");
@@ -246,10 +264,22 @@ export function markChecked(job: JobRecord, number: number, nowMs: number): JobR
 }
 
 /** Found false, or silent: whatever is said of it later, nobody here calls it checked. */
-export function dispute(job: JobRecord, number: number): JobRecord {
+export function dispute(job: JobRecord, number: number, nowMs: number): JobRecord {
 	const part = job.parts[number]!;
 	mustBe(part, "dispute", "claimed");
-	return withPart(job, { ...part, isDisputed: true });
+	if (part.disputedAtMs !== undefined) throw stateBad(part, "dispute", "it was disputed before");
+	return withPart(job, { ...part, isDisputed: true, disputedAtMs: nowMs });
+}
+
+/**
+ * Nobody asks on chain what the claimant did not answer, or it was found right: what is left is its window.
+ * A claim is disputed once.
+ */
+export function lapseDispute(job: JobRecord, number: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "clear", "claimed");
+	if (!part.isDisputed) throw stateBad(part, "clear", "it is not disputed");
+	return withPart(job, { ...part, isDisputed: false });
 }
 
 /** After the window, in order. */
@@ -326,6 +356,25 @@ export function recover(job: JobRecord, number: number, { holder, isPaid, ...fou
 		...{ ...newPart(number), ...found, attempt, provider, state: isPaid ? "paid" : "claimed" },
 		...{ base: job.parts[number - 1]?.attempt ?? 0, excluded: all.slice(0, attempt - 1) },
 		...{ done: partRange(job.terms, number).count, lastBeatMs: found.claimedAtMs, lastProgressMs: found.claimedAtMs },
+		...(found.isDisputed && { disputedAtMs: found.claimedAtMs }),
+	});
+}
+
+/**
+ * Whoever had it in that attempt declined, or was silent, and took it on chain all the same: nobody else can
+ * have it before its time is over. So it runs, and is lost or late like any other.
+ */
+export function take(job: JobRecord, number: number, holder: number, atMs: number, nowMs: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "take", "open", "assigned");
+	const all = holdersOf(part);
+	const provider = all[holder - 1];
+	if (provider === undefined) throw stateBad(part, "take", "nobody had it then");
+	const before = job.parts[number - 1];
+	return withPart(job, {
+		...{ ...newPart(number), attempt: holder, state: "running", provider, excluded: all.slice(0, holder - 1) },
+		...{ base: before?.attempt ?? 0, isAlone: before !== undefined && before.provider !== provider },
+		...{ assignedAtMs: atMs, untilMs: atMs + job.terms.workMs, lastBeatMs: nowMs, lastProgressMs: nowMs },
 	});
 }
 

@@ -46,6 +46,8 @@ test("a claim is verified until it is checked, settled once its window has ended
 	assert.deepEqual(steps(50, { ...claimed, isChecked: true }), []);
 	assert.deepEqual(steps(51, claimed), [{ kind: "settle", part: 0 }]);
 	assert.deepEqual(steps(51, { ...claimed, isChecked: true }), [{ kind: "settle", part: 0 }]);
+	assert.deepEqual(steps(51, { ...claimed, isDisputed: true, disputedAtMs: 3 }), [{ kind: "verify", part: 0 }]);
+	assert.deepEqual(steps(51, { ...claimed, disputedAtMs: 3 }), [{ kind: "settle", part: 0 }]);
 	for (const state of ["paid", "refunded"] as const) assert.deepEqual(steps(1e9, { state }), []);
 });
 

@@ -44,6 +44,8 @@ function stepsOf(job: JobRecord, part: JobPart, nowMs: number, params: Params): 
 		return part.state === "assigned" ? [{ kind: "remind", part: at }] : [{ kind: "verify", part: at }];
 	}
 	if (part.state !== "claimed") return [];
+	// Who disputes a claim does not have it paid. A dispute lapses: others may settle it meanwhile.
+	if (part.isDisputed) return [{ kind: "verify", part: at }];
 	if (nowMs > part.untilMs) return [{ kind: "settle", part: at }];
 	return part.isChecked ? [] : [{ kind: "verify", part: at }];
 }

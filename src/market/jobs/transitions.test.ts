@@ -51,11 +51,14 @@ test("a conviction is told with every part that fell with it, and no other", () 
 test("a dispute counts as a conviction with a fraud file, and as a lost part without one", () => {
 	const at = claimed(job(), 0);
 	const said = (fraud: string | null) =>
-		outcome(transitions.disputed(at, 0, { fraud, isProvable: fraud !== null, why: "" }));
+		outcome(transitions.disputed(at, 0, { fraud, isProvable: fraud !== null, why: "" }, 5));
 	assert.deepEqual(said("ff".repeat(32)), [["a", 0, 1, "convicted", 100]]);
 	assert.deepEqual(said(null), [["a", 0, 1, "lost", 100]]);
-	const told = transitions.disputed(at, 0, { fraud: null, isProvable: false, why: "x".repeat(600) }).events[0]!.detail;
-	assert.equal((told as { why: string }).why, "x".repeat(500), "no longer than that");
+	const disputed = transitions.disputed(at, 0, { fraud: null, isProvable: false, why: "x".repeat(600) }, 5);
+	assert.equal((disputed.events[0]!.detail as { why: string }).why, "x".repeat(500), "no longer than that");
+	const lapsed = (hasFraud: boolean) => transitions.undisputed(disputed.record, 0, "nobody asked", hasFraud).undone;
+	assert.deepEqual(lapsed(false), [{ provider: "a", part: 0, attempt: 1 }], "silence that nobody asked about is none");
+	assert.deepEqual(lapsed(true), []);
 });
 
 test("what is checked and paid is its provider's; a beat tells only what is new", () => {

@@ -60,6 +60,18 @@ export function accepted(job: JobRecord, at: number, atMs: number): Transition {
 	return { record, events: [tell(part, "running", { provider: part.provider, untilMs: part.untilMs })] };
 }
 
+/** It said that it would not, and did: what was said of it by that is forgotten. */
+export function taken(job: JobRecord, at: number, holder: number, atMs: number, nowMs: number): Transition {
+	const record = rules.take(job, at, holder, atMs, nowMs);
+	const part = record.parts[at]!;
+	const { provider, attempt } = part;
+	return {
+		record,
+		events: [tell(part, "running", { provider, untilMs: part.untilMs })],
+		undone: [{ provider: provider!, part: at, attempt }],
+	};
+}
+
 export function declined(job: JobRecord, at: number, why: string): Transition {
 	const part = job.parts[at]!;
 	const record = rules.decline(job, at);
@@ -129,6 +141,13 @@ export function auditReplaced(
 	const { auditor, first, count } = record.parts[at]!.audits[audit]!;
 	const detail = { audits: [{ auditor, first, count }], instead: before.auditor, why };
 	return { record, events: [tell(record.parts[at]!, "audit", detail)] };
+}
+
+/** In the place of a window whose first state the claimant does not give. */
+export function auditedWhole(job: JobRecord, at: number, untilMs: number, why: string): Transition {
+	const record = rules.auditWhole(job, at, untilMs);
+	const { auditor, first, count } = record.parts[at]!.audits.at(-1)!;
+	return { record, events: [tell(record.parts[at]!, "audit", { audits: [{ auditor, first, count }], why })] };
 }
 
 /** Its auditor will not: its time is up, and the next look asks another. */
@@ -249,12 +268,26 @@ export function disputed(
 	job: JobRecord,
 	at: number,
 	{ fraud, isProvable, why }: { readonly fraud: string | null; readonly isProvable: boolean; readonly why: string },
+	nowMs: number,
 ): Transition {
 	const part = job.parts[at]!;
 	return {
-		record: rules.dispute(job, at),
+		record: rules.dispute(job, at, nowMs),
 		events: [tell(part, "disputed", { fraud, isProvable, why: why.slice(0, 500) })],
 		outcomes: says(part, fraud === null ? "lost" : "convicted", job.terms),
+	};
+}
+
+/**
+ * Found right, or asked by nobody: what was said of its provider is forgotten, unless a fraud file says it.
+ */
+export function undisputed(job: JobRecord, at: number, why: string, hasFraud: boolean): Transition {
+	const part = job.parts[at]!;
+	const { provider, attempt } = part;
+	return {
+		record: rules.lapseDispute(job, at),
+		events: [tell(part, "undisputed", { why: why.slice(0, 500) })],
+		undone: provider === null || hasFraud ? [] : [{ provider, part: at, attempt }],
 	};
 }
 

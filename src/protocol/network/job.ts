@@ -85,10 +85,12 @@ export interface JobPart {
 	/** Of a zk job: its segments that are proven and paid. */
 	readonly proven?: number | undefined;
 	/**
-	 * Found false, or its claimant fell silent, and no chain has decided: it is never checked, and its provider
-	 * gets no work as long as it stands.
+	 * Found false, or its claimant fell silent, and no chain has decided: it is neither checked nor settled by
+	 * this validator, and its provider gets no work as long as that stands.
 	 */
 	readonly isDisputed: boolean;
+	/** When that was found; it stays when the dispute lapses, since nobody audits the claim any more. */
+	readonly disputedAtMs?: number | undefined;
 	readonly audits: readonly JobAudit[];
 	/** Providers that had it and lost or lied. */
 	readonly excluded: readonly string[];

@@ -323,6 +323,7 @@ class Jobs {
 				const send = await this.answerGames(entry).catch((error) => this.trouble(error));
 				if (send) sending.push(send().catch((error) => this.trouble(error)));
 				sending.push(this.keepEnd(entry).catch((error) => this.trouble(error)));
+				sending.push(this.settle(entry).catch((error) => this.trouble(error)));
 				continue;
 			}
 			if (end === "settled") await this.collectDeposits(entry).catch((error) => this.trouble(error));
@@ -342,6 +343,14 @@ class Jobs {
 		const of = this.ends === null || !isByProofs(entry.page.offer) ? null : await claimedEndOf(entry);
 		const done = of && (await this.ends!.keep(of));
 		if (done) this.means.tell(askedOf(entry.page.offer), "proven", done);
+	}
+
+	/** A validator that does not have it paid holds nobody's money: its window is over for anybody. */
+	private async settle({ page: { offer, claim } }: PartEntry): Promise<void> {
+		const attempt = offer.assignment?.attempt;
+		if (claim === null || attempt === undefined || offer.escrow === null || isByProofs(offer)) return;
+		const isPaid = await this.options.chain?.settle(offer.escrow.terms, offer.part, attempt, MARGIN_MS / 1000);
+		if (isPaid) this.means.tell(askedOf(offer), "over", "settled by this host: no validator did");
 	}
 
 	private async takeEndBack(entry: PartEntry): Promise<void> {

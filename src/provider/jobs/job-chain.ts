@@ -69,6 +69,11 @@ export interface JobChain extends OwnChain {
 	questions(job: string, part: number, attempt: number): Promise<readonly ChainAsked[]>;
 	/** In one transaction; the gas that it took. Throws CHAIN_…. */
 	answer(job: string, part: number, attempt: number, replies: readonly ChainReply[]): Promise<number>;
+	/**
+	 * Has the escrow pay this account's claim, where its window has been over for `afterS` seconds on the
+	 * chain's clock and nobody else did. False: not yet, or it stands no more.
+	 */
+	settle(terms: EscrowTermsText, part: number, attempt: number, afterS: number): Promise<boolean>;
 	/** Deposits of questions about a claim that is paid: they are the provider's. */
 	collectDeposits(job: string, part: number, attempt: number): Promise<void>;
 	/** The word of the account on an answer about a claim. */

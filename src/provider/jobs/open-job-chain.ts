@@ -19,8 +19,10 @@ import {
 	readJobDeposit,
 	readJobPart,
 	type ShownClaim,
+	settlePartCall,
 } from "../../chain/contracts/job-escrow.ts";
 import { jobTermsFromText } from "../../chain/contracts/job-terms-text.ts";
+import { readChainTime } from "../../chain/node/chain-clock.ts";
 import { sendGuarded } from "../../chain/sending/send-call.ts";
 import type { ChainAccount } from "../../chain/sending/sign.ts";
 import { concatBytes, hexToBytes } from "../../protocol/bytes/bytes.ts";
@@ -93,6 +95,18 @@ export async function openJobChain(
 			const sitting = sittingOf(job, number, attempt);
 			const all = replies.map((reply) => ({ sitting, ...reply }));
 			return Number((await sendGuarded(client, account, answerQuestionsCall(contracts, all))).gasUsed);
+		},
+		async settle(text, number, attempt, afterS) {
+			const terms = jobTermsFromText(text);
+			const id = jobIdOf(terms);
+			const found = await readJobPart(contracts, id, number);
+			if (found.state !== "claimed" || found.provider !== own || found.attempt !== attempt) return false;
+			if ((await readChainTime(client, 0)) <= found.untilS + afterS) return false;
+			// While somebody asks about it, and before the part before it is paid, the escrow pays nobody.
+			if (await read(contracts, "disputes", "isHeld", id, number, attempt, account.address)) return false;
+			if (number > 0 && (await readJobPart(contracts, id, number - 1)).state === "claimed") return false;
+			await sendGuarded(client, account, settlePartCall(contracts, terms, number));
+			return true;
 		},
 		async collectDeposits(job, number, attempt) {
 			const sitting = sittingOf(job, number, attempt);

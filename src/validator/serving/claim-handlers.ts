@@ -4,6 +4,8 @@
 // blind any more).
 import type { Handlers } from "../../api/routes.ts";
 import type { ClaimCase } from "../../api/types.ts";
+import { BoundedMap } from "../../platform/bounded-map.ts";
+import { TokenBucket } from "../../platform/token-bucket.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codedError } from "../../protocol/coded-error.ts";
 import type { JobClaimRow } from "../../store/jobs/job-rows.ts";
@@ -12,7 +14,7 @@ import { claimAtHand } from "../jobs/keeper/claim-at-hand.ts";
 import type { Job, JobContext } from "../jobs/keeper/job-context.ts";
 import { mustFindJob } from "../jobs/keeper/part-calls.ts";
 import type { ClaimBody } from "../jobs/keeper/take-claim.ts";
-import { mayReadJob } from "./caller.ts";
+import { actorOf, mayReadJob } from "./caller.ts";
 
 export const unknownClaim = (hash: string): AssayError => codedError("CLAIM_UNKNOWN", `there is no claim ${hash}`);
 
@@ -36,8 +38,37 @@ export async function shownClaim(context: Pick<JobContext, "blobs">, { body, ...
 	return { ...row, segmentRoot, resultRoot, first, ends, attestation: attestation ?? null };
 }
 
+/**
+ * ATTACK: a question is free, and may have its host run a segment and its trace again, whoever asks. So every
+ * address has so many seconds of answers an hour; keys cost nothing, and count for nothing here.
+ */
+const ASKING = { perS: 600 / 3600, burst: 600 };
+const MAX_ASKERS = 10_000;
+
+export function createAskBudget(nowMs: () => number) {
+	const budgets = new BoundedMap<string, TokenBucket>(MAX_ASKERS);
+	return {
+		/** Throws RATE_LIMITED; what an answer takes beyond what is left is waited for by the next question. */
+		async spend<T>(asker: string, ask: () => Promise<T>): Promise<T> {
+			const budget = budgets.get(asker) ?? new TokenBucket(ASKING);
+			budgets.set(asker, budget);
+			const startedMs = nowMs();
+			// One second now, so that many at once do not pass together; the rest when it is known.
+			if (!budget.take(startedMs))
+				throw new AssayError("RATE_LIMITED", `hosts have answered this address for long; wait ${budget.waitMs()} ms`);
+			try {
+				return await ask();
+			} finally {
+				const endedMs = nowMs();
+				budget.take(endedMs, -Number.MAX_SAFE_INTEGER, Math.max(0, (endedMs - startedMs) / 1000 - 1));
+			}
+		},
+	};
+}
+
 export function claimHandlers(context: JobContext) {
 	const { store } = context;
+	const asking = createAskBudget(context.env.nowMs);
 	const shown = (row: JobClaimRow) => shownClaim(context, row);
 
 	/** Its job, where it stands and nobody has to compute it blind any more. Throws JOB_STATE. */
@@ -78,12 +109,13 @@ export function claimHandlers(context: JobContext) {
 			const about = { spec, terms: offer.terms, escrow: offer.escrow, account, firstSegment, segments, begin: kept };
 			return { ...(await shown(row)), ...about } as unknown as ClaimCase;
 		},
-		async askClaim({ params, body }) {
+		async askClaim({ params, body, caller, address }) {
 			const row = await store.jobs.claim(params.hash);
 			if (row === null) throw unknownClaim(params.hash);
 			const job = await mustStand(row);
 			const claim = await claimAtHand(context, job, row.part);
-			return context.evidence.ask({ claim, question: body.question });
+			const ask = () => context.evidence.ask({ claim, question: body.question });
+			return job.customer === actorOf(caller) ? ask() : asking.spend(address, ask);
 		},
 		listFrauds: ({ query }) => store.jobs.frauds(query),
 		async getFraud({ params }) {

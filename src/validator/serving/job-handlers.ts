@@ -104,7 +104,7 @@ export function jobHandlers(context: JobContext) {
 			const job = await calls.mustFindJob(context, params.id);
 			const rows = await store.jobs.draws(params.id);
 			const draws = rows.map(({ part, attempt, role, listHash, body }) => {
-				const { accounts: _, ...draw } = body as unknown as DrawBody;
+				const { accounts: _, hosts: __, ...draw } = body as unknown as DrawBody;
 				return { ...draw, part, attempt, role, listHash };
 			});
 			return {

@@ -138,7 +138,7 @@ export function storyOf(job: Job, live: LiveJob): Story {
 				"disputed",
 				"invalid",
 				"The claim is disputed",
-				"Somebody ran some of it again and found something different. Only a proof of fraud convicts; without one it is paid when its window ends.",
+				"Somebody ran some of it again and found something different. Its provider is asked on chain: a proof of fraud or its silence there convicts it, else it is paid when its window ends.",
 			),
 			"window left",
 		);

@@ -1,8 +1,8 @@
 // Claim and audit differ: who lied, docs/jobs.md §6 and §14. Never a majority: the one whose own words
 // contradict each other or arithmetic. The validator's own engine runs the segments in question where they
 // are small; else the two answer each other's search, and one element that is computed here decides. Who does
-// not answer, or answers what does not fit its own words, loses as well, but by no proof: no chain convicts
-// for silence yet.
+// not answer, or answers what does not fit its own words, loses as well, but by no proof: it is asked on
+// chain then (jobs/disputes).
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import type { Answers } from "../../../verify/optimistic/answers.ts";
@@ -157,7 +157,11 @@ async function found(means: EvidenceMeans, at: ClaimAtHand, audit: AuditAtHand):
 		if (error instanceof Unable) return byEachOther(means, at, audit);
 		if (!(error instanceof AssayError)) throw error;
 		// The state before the window, which nobody else can give.
-		if (WITHHELD.has(error.code)) return [{ isFalse: true, file: null, why: error.message }, INNOCENT];
+		if (WITHHELD.has(error.code)) {
+			// By the road on chain an auditor leads the search, who was given that state in time.
+			if (means.road !== undefined && audit.auditor !== null) return byEachOther(means, at, audit);
+			return [{ isFalse: true, file: null, why: error.message }, INNOCENT];
+		}
 		// An engine that is broken here clears nobody and accuses nobody.
 		if (audit.auditor === null) throw error;
 		return byEachOther(means, at, audit);

@@ -4,7 +4,7 @@ import { fittingHosts, type JobLimits, partWork } from "../../../market/jobs/fit
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
 import { methodOf } from "../../../verify/methods/methods.ts";
-import { goOnDrawing } from "./draw-part.ts";
+import { drawnHost, goOnDrawing } from "./draw-part.ts";
 import type { Job, JobContext } from "./job-context.ts";
 import type { KnownHost } from "./job-hosts.ts";
 
@@ -41,9 +41,9 @@ export async function nextAuditor(
 ): Promise<string | null | "wait"> {
 	const place = { part: part.part, attempt: part.attempt, role: 1 } as const;
 	const drawn = await goOnDrawing(context, job, place, async () => {
+		const own = await drawnHost(context, job, part);
 		// The list is for as long as the part is verified: whoever is at work now comes free.
 		const all = await context.hosts.known();
-		const own = all.find(({ provider }) => provider === part.provider);
 		const others = all.filter(
 			({ owner, network, provider }) => provider !== part.provider && owner !== own?.owner && network !== own?.network,
 		);

@@ -44,9 +44,12 @@ async function payFor(
 	return [...pays].map(([auditor, pay]) => ({ auditor, pay }));
 }
 
-/** Of a part whose audits all agree. */
-export const checkedPay = (context: PaySource, job: Job, part: JobPart): Promise<AuditPay[]> =>
-	payFor(context, job, part, { audits: part.audits, most: BigInt(job.offer.terms.auditMicros) * PER_MICRO });
+/** Of a part whose audits all agree. `spent`: of its budget, for claims that were checked and fell. */
+export const checkedPay = (context: PaySource, job: Job, part: JobPart, spent: bigint): Promise<AuditPay[]> =>
+	payFor(context, job, part, {
+		audits: part.audits,
+		most: BigInt(job.offer.terms.auditMicros) * PER_MICRO - spent,
+	});
 
 /** Who was found to have lied beside the claimant gets nothing. */
 async function liarsOf(context: JobContext, job: Job, part: JobPart): Promise<ReadonlySet<string>> {

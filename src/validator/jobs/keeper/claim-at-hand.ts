@@ -48,6 +48,8 @@ export async function isBeginOpen(
 ): Promise<boolean> {
 	const before = job.record.parts[number - 1];
 	if (before === undefined || before.state !== "claimed" || before.isChecked) return true;
+	// Should that one fall, this one falls with it.
+	if (before.isDisputed) return false;
 	const { begin } = await beginOf(context, job, number);
 	const open = new Set((await context.blobs.held(jobHolder(job.id))).map(({ root, size }) => `${root}/${size}`));
 	return [...begin!.state, ...begin!.results].every(({ root, size }) => open.has(`${root}/${size}`));

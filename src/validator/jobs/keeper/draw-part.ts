@@ -7,6 +7,7 @@ import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";
 import type { JobDraw } from "../../../store/jobs/job-rows.ts";
 import { asJson, type ChangeContext, changeJob, type Job, type JobContext } from "./job-context.ts";
+import type { KnownHost } from "./job-hosts.ts";
 import { secretOfJob } from "./job-offers.ts";
 
 /** As it is kept: everything but the secret. */
@@ -19,7 +20,24 @@ export interface DrawBody {
 	readonly drawn: readonly string[];
 	/** Accounts of those on the list, as they were then. */
 	readonly accounts: Readonly<Record<string, Hex>>;
+	/**
+	 * What those on the list were then. ATTACK: who hangs up afterwards would have no owner, no network and no
+	 * speed, and so be audited by its own host, or not at all.
+	 */
+	readonly hosts: Readonly<Record<string, DrawnHost>>;
 }
+
+/** A host as it stood on the list. */
+export interface DrawnHost extends Pick<KnownHost, "owner" | "network" | "int8OpsPerS" | "bytesPerS"> {
+	/** Parts of it that were checked in a row. */
+	readonly checkedInARow: number;
+}
+export type ListedHost = Candidate &
+	Pick<KnownHost, "account" | "reputation" | Exclude<keyof DrawnHost, "checkedInARow">>;
+
+const drawnHostOf = ({ owner, network, int8OpsPerS, bytesPerS, reputation }: ListedHost): DrawnHost => ({
+	...{ owner, network, int8OpsPerS, bytesPerS, checkedInARow: reputation.checkedInARow },
+});
 
 /** Lists may be long: `whole` has one, others do without. */
 type WithoutList = Omit<DrawBody, "list">;
@@ -69,22 +87,28 @@ export async function knownDraw({ store, signer }: DrawSource, job: Job, place: 
 	return { ...body, block, listHash: row.listHash, seed: seedOf(signer, job, place, row.listHash, block) };
 }
 
-/** The account that was drawn for a part's attempt, as the draw had it. */
-export async function drawnAccount(source: DrawSource, job: Job, part: JobPart): Promise<Hex | null> {
-	if (part.provider === null || part.attempt === 0) return null;
-	const draw = await knownDraw(source, job, { part: part.part, attempt: part.attempt, role: 0 });
-	return draw?.accounts[part.provider] ?? null;
+/** Of whom the part was given to: null before anybody had it. */
+async function ownDraw(source: DrawSource, job: Job, { part, provider, attempt }: JobPart): Promise<Drawn | null> {
+	return provider === null || attempt === 0 ? null : knownDraw(source, job, { part, attempt, role: 0 });
 }
+
+/** The account that was drawn for a part's attempt, as the draw had it. */
+export const drawnAccount = async (source: DrawSource, job: Job, part: JobPart): Promise<Hex | null> =>
+	(await ownDraw(source, job, part))?.accounts[part.provider!] ?? null;
+
+/** Its provider as it was when it was drawn. */
+export const drawnHost = async (source: DrawSource, job: Job, part: JobPart): Promise<DrawnHost | null> =>
+	(await ownDraw(source, job, part))?.hosts[part.provider!] ?? null;
 
 /** Who is drawn, from a list that was published. */
 function drawOf(seed: Uint8Array, place: Place, body: DrawBody, block: string) {
 	const drawn = drawFrom(body.list, seed, Math.min(body.list.length, MOST_DRAWN));
 	// Of the others nobody needs them any more.
-	const accounts = Object.fromEntries(
-		drawn.flatMap((one) => (body.accounts[one] === undefined ? [] : [[one, body.accounts[one]]])),
-	);
+	const ofDrawn = <T>(all: Readonly<Record<string, T>>) =>
+		Object.fromEntries(drawn.flatMap((one) => (all[one] === undefined ? [] : [[one, all[one]]])));
+	const [accounts, hosts] = [ofDrawn(body.accounts), ofDrawn(body.hosts)];
 	const told = tell(place, "drawn", { block, drawn: drawn.slice(0, MOST_TOLD) });
-	return { done: { block, drawn, accounts }, told };
+	return { done: { block, drawn, accounts, hosts }, told };
 }
 
 /**
@@ -96,7 +120,7 @@ export async function goOnDrawing(
 	context: DrawSource & ChangeContext & Pick<JobContext, "jobChain" | "hosts">,
 	job: Job,
 	place: Place,
-	list: () => Promise<readonly (Candidate & { readonly account: Hex | null })[]>,
+	list: () => Promise<readonly ListedHost[]>,
 ): Promise<Drawn | "nobody" | null> {
 	const { jobChain, env, signer } = context;
 	const seed = (hash: string, block: string) => seedOf(signer, job, place, hash, block);
@@ -114,6 +138,7 @@ export async function goOnDrawing(
 			accounts: Object.fromEntries(
 				hosts.flatMap(({ provider, account }) => (account === null ? [] : [[provider, account]])),
 			),
+			hosts: Object.fromEntries(hosts.map((host) => [host.provider, drawnHostOf(host)])),
 		};
 		// Without a chain nothing comes between the list and the draw.
 		const drawing = jobChain === null ? drawOf(seed(hash, NO_BLOCK), place, body, NO_BLOCK) : null;

@@ -2,7 +2,7 @@
 // chain is read anew at every look: whoever was killed between a transaction and its row finds it there.
 import { claimCommitment } from "../../../chain/contracts/job-escrow.ts";
 import { endMs, mustTell } from "../../../market/jobs/follow-escrow.ts";
-import { isOver, type Recovery } from "../../../market/jobs/job-rules.ts";
+import { holdersOf, isOver, type Recovery } from "../../../market/jobs/job-rules.ts";
 import type { Transition } from "../../../market/jobs/transitions.ts";
 import * as transitions from "../../../market/jobs/transitions.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
@@ -77,6 +77,16 @@ async function newsOf(
 		case "accepted":
 			// The chain took it in time, and the two clocks are never quite the same: it is in time here too.
 			return transitions.accepted(record, at, Math.min(news.atMs, part.untilMs));
+		case "taken": {
+			// ATTACK: one that declines, and keeps the part from everybody by the assignment that it had fetched,
+			// would have declined and no more. What was lost or late since is another matter.
+			const isLate = nowMs > news.atMs + offer.terms.workMs;
+			const rows = isLate ? [] : await context.store.jobs.partsOf([holdersOf(part)[news.holder - 1]!]);
+			const said = rows.filter((row) => row.job === job.id && row.part === at && row.attempt === news.holder);
+			return said.some(({ outcome }) => outcome === "declined")
+				? transitions.taken(record, at, news.holder, news.atMs, nowMs)
+				: null;
+		}
 		case "claimed": {
 			const kept = await chain.commitment(BigInt(`0x${job.id}`), at, found.attempt);
 			const rows = await storedClaims(context, job.id, part);

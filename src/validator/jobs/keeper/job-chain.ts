@@ -87,6 +87,11 @@ export function createJobChain({
 			const micros = (units: bigint) => Math.min(Number(units / PER_MICRO), Number.MAX_SAFE_INTEGER);
 			return { freeMicros: micros(free), wholeMicros: micros(free + locked) };
 		},
+		/** What auditors of the part have had already: it stays spent when a checked claim falls. */
+		auditSpent: (id: bigint, number: number): Promise<bigint> => read(contracts, "jobEscrow", "auditSpent", id, number),
+		/** Somebody asks on chain about the claim that stands: it is not paid before that is over. */
+		isHeld: (id: bigint, number: number, { attempt, provider }: Pick<ChainPart, "attempt" | "provider">) =>
+			read(contracts, "disputes", "isHeld", id, number, attempt, provider as Hex),
 		signAssignment: (terms: EscrowTerms, provider: Hex, assignment: Parameters<typeof signAssignment>[4]) =>
 			signAssignment(account, contracts, jobIdOf(terms), provider, assignment),
 		signStored: (attempt: AttemptOf, claim: Hex) => signStored(account, contracts, attempt, claim),

@@ -11,9 +11,12 @@ import type { JobClaimRow, JobRow, JobSummary } from "../../../store/jobs/job-ro
 import type { AgentAsker } from "../../agents/ask-agent.ts";
 import type { VerifierPool } from "../../probing/verifier-pool.ts";
 import type { ValidatorContext } from "../../validator-context.ts";
+import type { Disputes } from "../disputes/create-disputes.ts";
+import type { Played } from "../disputes/play-dispute.ts";
 import type { AskedBook } from "../evidence/asked-book.ts";
-import type { StateBlobs } from "../evidence/claim-at-hand.ts";
+import type { ClaimAtHand, StateBlobs } from "../evidence/claim-at-hand.ts";
 import type { Evidence } from "../evidence/evidence.ts";
+import type { AuditAtHand } from "../evidence/referee.ts";
 import type { JobWorks } from "../programs/job-works.ts";
 import type { JobChain } from "./job-chain.ts";
 import type { JobHosts } from "./job-hosts.ts";
@@ -33,6 +36,10 @@ export interface JobContext extends ValidatorContext {
 	readonly jobChain: JobChain | null;
 	readonly nudges: Nudges;
 	readonly ownRuns: Tries;
+	/** What is asked on chain for this validator. */
+	readonly disputes: Disputes;
+	/** Brings a claim that an audit differs from before the chain: hours. Without a chain nobody calls it. */
+	readonly playDispute: (claim: ClaimAtHand, audit: AuditAtHand, onAsked: (kind: string) => void) => Promise<Played>;
 	readonly auditBegins: AuditBegins;
 	/** Aborted when the validator stops. */
 	readonly stopping: AbortSignal;

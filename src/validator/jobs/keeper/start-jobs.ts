@@ -11,6 +11,8 @@ import type { ScoreKeeper } from "../../scoring/score-keeper.ts";
 import type { ChainHome } from "../../settlement/home.ts";
 import { openChainMemory } from "../../settlement/memory.ts";
 import { failure, type ValidatorContext } from "../../validator-context.ts";
+import { createDisputes } from "../disputes/create-disputes.ts";
+import { playDispute } from "../disputes/play-dispute.ts";
 import { createAskedBook } from "../evidence/asked-book.ts";
 import type { EvidenceMeans } from "../evidence/claim-at-hand.ts";
 import { createEvidence } from "../evidence/evidence.ts";
@@ -76,6 +78,8 @@ export async function createJobs(
 	};
 	const desk = createProgramDesk();
 	let watch: ReturnType<typeof startJobWatch> | null = null;
+	const ownRuns = createTries(env.nowMs, config.params.jobSilenceMs);
+	const disputes = createDisputes({ tries: ownRuns, log: base.log, stopping: stopping.signal });
 	const context: JobContext = {
 		...base,
 		...{ asker, pool, jobChain, stopping: stopping.signal, asked },
@@ -83,7 +87,8 @@ export async function createJobs(
 		hosts: createJobHosts({ ...base, jobChain }),
 		works: createJobWorks({ blobs, desk, nowMs: env.nowMs }),
 		nudges: createNudges(),
-		ownRuns: createTries(env.nowMs, config.params.jobSilenceMs),
+		...{ ownRuns, disputes },
+		playDispute: (claim, audit, onAsked) => playDispute(means, means.chain!, claim, audit, onAsked),
 		auditBegins: createAuditBegins(() => context),
 		scoreAgain: async (id) => void (await scores.score(id).catch(failure(base, "score"))),
 		wakeJob: (id, version) => watch?.wake(id, version),
@@ -98,6 +103,7 @@ export async function createJobs(
 			stopping.abort();
 			desk.close();
 			await watch?.stop();
+			await disputes.ended();
 		},
 	};
 }

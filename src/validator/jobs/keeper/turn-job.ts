@@ -157,6 +157,7 @@ async function settle(context: JobContext, job: Job, part: JobPart): Promise<boo
 	const before = part.part === 0 ? null : await jobChain.part(id, part.part - 1);
 	// In order; what the chain says of the part before is what counts.
 	if (found.state !== "claimed" || (await jobChain.nowS()) <= found.untilS || before?.state === "claimed") return false;
+	if (await jobChain.isHeld(id, part.part, found)) return false;
 	await jobChain.settle(terms, { job: id, part: part.part, attempt: found.attempt });
 	return true;
 }

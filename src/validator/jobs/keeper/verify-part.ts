@@ -18,10 +18,11 @@ import type { MethodAction, PartView } from "../../../verify/methods/method.ts";
 import { methodOf } from "../../../verify/methods/methods.ts";
 import { auditHolder } from "../blobs/blob-holders.ts";
 import { putOwnBlob } from "../blobs/own-blob.ts";
+import { disputePart, isPlayable } from "../disputes/dispute-part.ts";
 import { nextAuditor } from "./audit-draw.ts";
 import { checkedPay } from "./audit-pay.ts";
 import { claimAtHand, isBeginOpen, releaseClaim } from "./claim-at-hand.ts";
-import { goOnDrawing } from "./draw-part.ts";
+import { drawnHost, goOnDrawing } from "./draw-part.ts";
 import { asJson, changeJob, type Job, type JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
 import { nudge } from "./nudges.ts";
@@ -32,7 +33,7 @@ import { type ClaimBody, readStates } from "./take-claim.ts";
 type PartTools = ReturnType<typeof toolsFor>;
 
 function toolsFor(context: JobContext, job: Job, number: number) {
-	const { env, config, store, hosts, works, blobs, evidence, auditBegins } = context;
+	const { env, config, store, works, blobs, evidence, auditBegins, jobChain } = context;
 	const { record, offer } = job;
 	const { terms, escrow } = offer;
 	const part = record.parts[number]!;
@@ -53,7 +54,8 @@ function toolsFor(context: JobContext, job: Job, number: number) {
 			const drawn = await goOnDrawing(context, job, { part: number, attempt, role: 2 }, async () => []);
 			return drawn === null || drawn === "nobody" ? null : drawn.seed;
 		},
-		host: async () => (await hosts.known()).find(({ provider }) => provider === part.provider),
+		/** As it was when it was drawn. */
+		host: () => drawnHost(context, job, part),
 		work: () => works.ofJob(job),
 		/** What its devices signed at both ends, as it was judged when the claim came. */
 		async signedLevel(): Promise<AttestedLevel> {
@@ -65,7 +67,7 @@ function toolsFor(context: JobContext, job: Job, number: number) {
 		claim: () => claimAtHand(context, job, number),
 		release: () => releaseClaim(context, job, number),
 		hasBegin: async (at: number) => (await auditBegins.get(job, number, at)) !== null,
-		...{ rerun: evidence.rerun, referee: evidence.referee, prove: evidence.prove },
+		...{ rerun: evidence.rerun, referee: evidence.referee },
 		keepStates: async (states: readonly Uint8Array[]) => (await putOwnBlob(blobs, holder, concatBytes(...states))).root,
 		statesOf: ({ answer, count }: JobAudit) =>
 			readStates(blobs, holder, { root: answer!, size: 32 * (count + 1) }, count + 1),
@@ -73,8 +75,8 @@ function toolsFor(context: JobContext, job: Job, number: number) {
 			...{ hash: bytesToHex(sha256Of(file)), claim: part.claim!, job: job.id, part: number, attempt },
 			...{ accused: part.provider!, atMs: env.nowMs(), body, file },
 		}),
-		isKnownFraud: async (hash: string) => (await store.jobs.fraud(hash)) !== null,
 		checkOnChain: () => checkOnChain(context, job, part),
+		dispute: () => disputePart(context, jobChain!, job, number),
 	};
 }
 
@@ -101,8 +103,8 @@ class PartCheck {
 
 	async step(): Promise<boolean> {
 		const { part, tools } = this;
-		// Its claimant was silent: what it says later makes its claim no better.
-		if (part.isDisputed && !part.audits.some(({ agrees }) => agrees === false)) return false;
+		// Everybody may read it by now: nobody's audit makes it any better.
+		if (part.disputedAtMs !== undefined) return tools.dispute();
 		if (!(await tools.isBeginOpen())) return false;
 		const { method } = tools.terms;
 		const rules = methodOf(method);
@@ -125,8 +127,11 @@ class PartCheck {
 		if (audits.length > 0) return this.beginAudits(audits);
 		for (const action of actions) {
 			if (action.kind === "compare") return this.compare(action.at);
-			if (action.kind === "referee") return this.rule(action.at);
-			if (action.kind === "check") return !part.isDisputed && this.check();
+			if (action.kind === "referee") {
+				const differing = part.audits.findIndex(isPlayable);
+				return this.rule(differing < 0 ? action.at : differing);
+			}
+			if (action.kind === "check") return this.check();
 		}
 		// Nothing is run again: nobody has to be kept from copying.
 		if (isFresh && part.audits.length === 0 && actions.length === 0) await tools.release();
@@ -138,7 +143,7 @@ class PartCheck {
 		const { claimedAtMs, assignedAtMs } = this.part;
 		const { host: hostOf, work, segments, params } = this.tools;
 		const host = await hostOf();
-		if (host === undefined) return false;
+		if (host === null) return false;
 		const { ops, bytes, peakBytes } = await work();
 		const least = leastMs({ peakBytes, ops: ops * segments, bytes: bytes * segments }, host);
 		return isTooFast(claimedAtMs - assignedAtMs, least, params);
@@ -148,7 +153,7 @@ class PartCheck {
 		const { priceMicros, bondMicros } = this.tools.terms;
 		const money = { costMicros: priceMicros, rewardMicros: priceMicros, bondMicros };
 		const host = await this.tools.host();
-		return auditChancePpm(host?.reputation.checkedInARow ?? 0, money, this.tools.params);
+		return auditChancePpm(host?.checkedInARow ?? 0, money, this.tools.params);
 	}
 
 	/** `asked`: the audits that are begun now, of which one auditor may get all. */
@@ -179,6 +184,11 @@ class PartCheck {
 		for (const [at, audit] of part.audits.entries()) {
 			if (isChanged !== false) break;
 			if (audit.answer !== null) continue;
+			const whole = part.audits.findIndex(this.isWhole);
+			if (whole >= 0 && whole !== at) {
+				isChanged = await this.readOff(at, part.audits[whole]!);
+				continue;
+			}
 			if (audit.auditor === null) {
 				if (part.state === "claimed") isChanged = await this.runOurselves(at);
 				continue;
@@ -213,6 +223,18 @@ class PartCheck {
 		return true;
 	}
 
+	private readonly isWhole = ({ first, count }: JobAudit): boolean => first === 0 && count === this.tools.segments;
+
+	/** What a run of the whole part says of one of its windows. */
+	private async readOff(at: number, whole: JobAudit): Promise<boolean> {
+		const { record, statesOf, keepStates, change } = this.tools;
+		if (whole.agrees !== true) return false;
+		const { first, count } = this.part.audits[at]!;
+		const states = (await statesOf(whole)).slice(first, first + count + 1);
+		await change(transitions.answered(record, this.at, at, await keepStates(states)));
+		return true;
+	}
+
 	private async runOurselves(at: number): Promise<Replaced> {
 		const { part, tools } = this;
 		const { ownRuns } = tools;
@@ -221,7 +243,8 @@ class PartCheck {
 		if (!ownRuns.mayTry(name)) return false;
 		const ran = await tools.rerun({ claim: await tools.claim(), window: { first, count } });
 		if (ran.kind === "ran") {
-			ownRuns.succeeded(this.silence);
+			// A window that begins with the part takes nothing from the claimant.
+			if (first > 0) ownRuns.succeeded(this.silence);
 			const root = await tools.keepStates(ran.states);
 			await tools.change(transitions.answered(tools.record, this.at, at, root));
 			return true;
@@ -256,22 +279,39 @@ class PartCheck {
 		return isThere;
 	}
 
+	/** Whether the claimant was silent for long. */
+	private isSilent(): boolean {
+		const { ownRuns } = this.tools;
+		if (!ownRuns.mayTry(this.silence)) return false;
+		if (ownRuns.isGivenUp(this.silence)) return true;
+		ownRuns.failed(this.silence);
+		return false;
+	}
+
 	/**
-	 * Whoever gives no state, or no answer, for `jobSilenceMs` cannot be checked. Without a chain it loses the
-	 * part. On chain silence convicts nobody yet (docs/chain.md §12): the claim is never checked and waits for
-	 * its whole window, and the record says why.
+	 * Whoever gives no state to begin with for `jobSilenceMs` loses the part where there is no chain. On chain
+	 * that takes a game, and a game takes somebody else's run: so the part is run again from its own start.
 	 */
 	private async withheld(why: string): Promise<boolean> {
-		const { record, ownRuns, isOnChain, change } = this.tools;
-		if (this.part.isDisputed || !ownRuns.mayTry(this.silence)) return false;
-		if (!ownRuns.isGivenUp(this.silence)) {
-			ownRuns.failed(this.silence);
-			return false;
+		const { record, isOnChain, change } = this.tools;
+		if (this.part.audits.some(this.isWhole) || !this.isSilent()) return false;
+		if (!isOnChain) await change(transitions.convicted(record, this.at));
+		else {
+			const untilMs = this.auditUntilMs([{ count: this.tools.segments }]);
+			await change(transitions.auditedWhole(record, this.at, untilMs, why));
 		}
-		const transition = isOnChain
-			? transitions.disputed(record, this.at, { fraud: null, isProvable: false, why })
-			: transitions.convicted(record, this.at);
-		if ((await change(transition)) && isOnChain) ownRuns.done(this.silence);
+		return true;
+	}
+
+	/** It answers nothing about a difference: without a chain it loses the part; there it is asked on chain. */
+	private async unanswered(at: number, why: string): Promise<boolean> {
+		const { record, isOnChain, change, nowMs } = this.tools;
+		if (isOnChain && !isPlayable(this.part.audits[at]!)) return this.withheld(why);
+		if (!this.isSilent()) return false;
+		const found = { fraud: null, isProvable: false, why };
+		await change(
+			isOnChain ? transitions.disputed(record, this.at, found, nowMs()) : transitions.convicted(record, this.at),
+		);
 		return true;
 	}
 
@@ -304,7 +344,7 @@ class PartCheck {
 		const { file, isProvable, why } = ruling;
 		if (file === null) {
 			ownRuns.failed(name);
-			return this.withheld(why);
+			return this.unanswered(at, why);
 		}
 		const liars = ruling.verdict === "both" && auditor !== null ? [auditor] : [];
 		const fraud = tools.fraudOf(file, asJson({ why, isProvable, liars }));
@@ -312,14 +352,8 @@ class PartCheck {
 			await change(transitions.convicted(record, this.at), { fraud });
 			return true;
 		}
-		// Tried again until the chain has it: then the part is open there, and the record follows.
-		ownRuns.failed(name);
-		if (!(await tools.isKnownFraud(fraud.hash))) {
-			const told = transitions.disputed(record, this.at, { fraud: fraud.hash, isProvable, why });
-			if (!(await change(told, { fraud }))) return true;
-		}
-		if (isProvable) await tools.prove({ claim, file });
-		ownRuns.done(name);
+		const told = { fraud: fraud.hash, isProvable, why };
+		await change(transitions.disputed(record, this.at, told, tools.nowMs()), { fraud });
 		return true;
 	}
 
@@ -345,7 +379,7 @@ async function checkOnChain(context: JobContext, job: Job, part: JobPart): Promi
 	const id = BigInt(`0x${job.id}`);
 	const found = await jobChain.part(id, part.part);
 	if (found.state !== "claimed") return true;
-	const audits = await checkedPay(context, job, part);
+	const audits = await checkedPay(context, job, part, await jobChain.auditSpent(id, part.part));
 	const attempt = { job: id, part: part.part, attempt: found.attempt };
 	await jobChain.check(terms, attempt, { claim: `0x${part.claim!}`, last: `0x${last}`, audits });
 	// The record follows the chain.

@@ -12,6 +12,7 @@ import {
 	timeoutCall,
 } from "../../../chain/contracts/dispute-games.ts";
 import { readJobPart } from "../../../chain/contracts/job-escrow.ts";
+import { readChainTime } from "../../../chain/node/chain-clock.ts";
 import type { Call } from "../../../chain/sending/sign.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
@@ -151,8 +152,9 @@ class Game {
 			// Silence about a proven segment convicts nobody.
 			if ("segment" in asked && (await readIsCleared(contracts, sitting, asked.segment)))
 				throw new SegmentCleared(sitting, asked.segment);
-			const { timestamp } = await contracts.client.viem.getBlock();
-			if (Number(timestamp) > deadlineS) throw new SilenceConvicted(await send(await this.silenceCall(question)));
+			// A chain on which nobody sends anything makes no blocks: the time that our own would have counts.
+			if ((await readChainTime(contracts.client, 0)) > deadlineS)
+				throw new SilenceConvicted(await send(await this.silenceCall(question)));
 			await this.road.sleep(this.road.everyMs);
 		}
 	}
@@ -206,3 +208,18 @@ export function silentRoad(road: Road, at: ClaimAtHand, program: Program, ask: A
 		return game.ask(question, own ?? null);
 	};
 }
+
+/** On chain, once it is silent off chain: for whoever accuses, a watcher or the validator itself. */
+export const roadOnChain =
+	(
+		means: Pick<EvidenceMeans, "answers" | "sleep" | "askEveryMs" | "beforeWaits">,
+		chain: EvidenceChain,
+		onAsked: Road["onAsked"],
+	): NonNullable<EvidenceMeans["road"]> =>
+	(at, program, ask) => {
+		const { answers, sleep, askEveryMs: everyMs } = means;
+		const onWait = async () => {
+			for (const rest of means.beforeWaits ?? []) await rest();
+		};
+		return silentRoad({ chain, answers, sleep, everyMs, onWait, onAsked }, at, program, ask);
+	};

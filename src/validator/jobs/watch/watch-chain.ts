@@ -54,15 +54,24 @@ export async function openWatchChain(
 		async collect() {
 			if ((await read(contracts, "jobEscrow", "owedTo", account.address)) > 0n)
 				await send(callOf(contracts, "jobEscrow", "collect", account.address));
-			for (const { sitting, accuser, rounds } of await readGames(contracts, { accuser: account.address })) {
-				if ((await readGame(contracts, sitting, accuser)).isPaid) continue;
-				const { state, attempt } = await readJobPart(contracts, sitting.job, sitting.part);
-				// While the claim stands they lie there; of one that was paid they are its provider's.
-				if (attempt === sitting.attempt && (state === "claimed" || state === "settled")) continue;
-				const last = rounds.at(-1);
-				const unanswered = last === undefined || last.answer !== null ? null : last.question;
-				await send(collectDepositsCall(contracts, sitting, accuser, unanswered));
-			}
+			await collectDeposits({ contracts, account: account.address as Hex, send });
 		},
 	};
+}
+
+/** The deposits of an accuser's games about claims that fell. */
+export async function collectDeposits({
+	contracts,
+	account,
+	send,
+}: Pick<EvidenceChain, "contracts" | "account" | "send">): Promise<void> {
+	for (const { sitting, accuser, rounds } of await readGames(contracts, { accuser: account })) {
+		if ((await readGame(contracts, sitting, accuser)).isPaid) continue;
+		const { state, attempt } = await readJobPart(contracts, sitting.job, sitting.part);
+		// While the claim stands they lie there; of one that was paid they are its provider's.
+		if (attempt === sitting.attempt && (state === "claimed" || state === "settled")) continue;
+		const last = rounds.at(-1);
+		const unanswered = last === undefined || last.answer !== null ? null : last.question;
+		await send(collectDepositsCall(contracts, sitting, accuser, unanswered));
+	}
 }

@@ -19,7 +19,7 @@ import { createTries } from "../keeper/tries.ts";
 import { type ClearedClaim, type Contested, clearedClaim, SegmentCleared } from "./cleared-claim.ts";
 import { openJobBlobs } from "./job-blobs.ts";
 import { openClaim } from "./open-claim.ts";
-import { SilenceConvicted, silentRoad } from "./silent-road.ts";
+import { roadOnChain, SilenceConvicted } from "./silent-road.ts";
 import type { WatchBook } from "./watch-book.ts";
 import type { WatchChain } from "./watch-chain.ts";
 import { type Watched, watchClaim } from "./watch-claim.ts";
@@ -94,23 +94,6 @@ interface Found {
 
 type Tell = (found: Found, state: WatchEvent["state"], detail?: string) => void;
 
-/** On chain, once it is silent off chain. */
-const roadOf =
-	(
-		means: Pick<EvidenceMeans, "answers" | "sleep" | "askEveryMs" | "beforeWaits">,
-		chain: EvidenceChain,
-		found: Found,
-		tell: Tell,
-	): NonNullable<EvidenceMeans["road"]> =>
-	(at, program, ask) => {
-		const { answers, sleep, askEveryMs: everyMs } = means;
-		const onAsked = ({ kind }: { readonly kind: string }) => tell(found, "asked", `on chain: ${kind}`);
-		const onWait = async () => {
-			for (const rest of means.beforeWaits ?? []) await rest();
-		};
-		return silentRoad({ chain, answers, sleep, everyMs, onWait, onAsked }, at, program, ask);
-	};
-
 const meansFor = (
 	o: WatcherOptions,
 	claim: ClaimAtHand,
@@ -133,7 +116,8 @@ const meansFor = (
 		beforeWaits: new Set<() => Promise<void>>(),
 	};
 	if (o.chain === null || o.isDry) return means;
-	return { ...means, road: roadOf(means, o.chain.evidence, found, tell) };
+	const onAsked = ({ kind }: { readonly kind: string }) => tell(found, "asked", `on chain: ${kind}`);
+	return { ...means, road: roadOnChain(means, o.chain.evidence, onAsked) };
 };
 
 /** The watcher is being stopped: what it waited for is left to the next one. */
