@@ -52,7 +52,7 @@ describe("silence about a lie, to the end of its window", () => {
 				jobStartMs: 720 * HOUR_MS,
 				jobAuditPpm: 1_000_000,
 				// Nothing lapses while the clock is set on, however slow the machine is.
-				...{ jobBeatMs: HOUR_MS, jobLeastWorkMs: 3_000_000, jobAcceptMs: 24 * HOUR_MS, jobStuckMs: 48 * HOUR_MS },
+				...{ jobBeatMs: HOUR_MS },
 				jobReliabilityPpm: 1,
 			},
 			settings: {
