@@ -1,11 +1,10 @@
-// Programs that the model of the work (docs/workloads.md §8) has not been held against yet, for a card to
-// run: those of a hostile customer, and random ones. Prints what the model takes each for: of the init phase,
+// Programs that the model of the work (docs/workloads.md §8) is held against, for a card to run: those of a hostile customer, and random ones. Prints what the model takes each for: of the init phase,
 // and of a step, as the engine's `bench program FILE…` times it.
 //   node bench/jobs/cost-programs.ts FOLDER        environment: RANDOM (how many, 40 unless given)
 //   build/engine/linux-x64/bench --quick program FOLDER/*.bin
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { HOSTILE, randomWork } from "../../src/work/cost/priced-programs.test-kit.ts";
+import { fileNameOf, HOSTILE, randomWork } from "../../src/work/cost/priced-programs.test-kit.ts";
 import { nsOn, PROVEN_H200, programTime } from "../../src/work/cost/work-time.ts";
 import { encodeProgram } from "../../src/work/program/encode.ts";
 import { sealProgram } from "../../src/work/program/open-program.ts";
@@ -27,6 +26,6 @@ function put(name: string, program: Program): void {
 	);
 }
 
-for (const [name, build] of Object.entries(HOSTILE)) put(name.replaceAll(/[^a-z0-9]+/gi, "-"), build());
+for (const [name, build] of Object.entries(HOSTILE)) put(fileNameOf(name), build());
 const draw = quickNumbers("work whose time is modelled");
 for (let n = 0; n < Number(process.env.RANDOM ?? 40); n++) put(`random-${n}`, randomWork(draw));

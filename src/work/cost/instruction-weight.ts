@@ -13,8 +13,8 @@ const WEIGHTS: Readonly<Partial<Record<Instruction["op"], number>>> = {
 	turn: 0,
 	mul: 3,
 	rand: 100,
-	div: 100,
-	rdiv: 110,
+	div: 70,
+	rdiv: 75,
 	isqrt: 100,
 };
 /** Division by a number that the program names is a multiplication. */
@@ -79,7 +79,7 @@ export function maySettle({ turns, body }: Code): boolean {
  *
  * ATTACK: a loop that looks like one and visits every node is priced as if it did not. How many it visits is
  * in its data, which no quote reads. A host is then paid for less than it does, up to the time limit, and
- * loses nothing by stopping before.
+ * is late where it does not end by then
  */
 function isWalk({ operands, code }: MapOp): boolean {
 	const { before, turns, carried, body } = code;

@@ -124,3 +124,6 @@ export function randomWork(draw: Draw): Program {
 		b.step.map([side, side], (i, j) => at(made.at(-1)!, i!, j!), { to: state });
 	});
 }
+
+/** Of a program's file, and of its row in bench/results. */
+export const fileNameOf = (name: string): string => name.replaceAll(/[^a-z0-9]+/gi, "-");

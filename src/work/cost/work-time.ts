@@ -50,10 +50,12 @@ export const PROVEN_H200: Required<Rates> = {
 	bytesPerS: 4_270_000_000_000,
 };
 
-// Fitted to what an H200 took: bench/results/h200-*-{pictures,programs,training,inference}.json.
+// Fitted to what an H200 took: bench/results/h200-*-{pictures,programs,training,inference,cost}.json.
 /** Multiplications of bytes a second: 0.75 of the data sheet's int8 peak; of a product of few rows 0.2. */
 const MULTIPLICATIONS_A_US = 742_000_000n;
 const THIN_MULTIPLICATIONS_A_US = 198_000_000n;
+/** Each pair of planes besides: the products of a small matrix fill no card, and take as long as larger ones. */
+const PLANES_PS = 3_700_000n;
 const BYTES_A_US = 4_300_000n;
 const WEIGHT_A_US = 28_000_000n;
 const HASHED_A_US = 800_000n;
@@ -61,11 +63,8 @@ const HASHED_A_US = 800_000n;
 const SEEN_TENTHS = 3n;
 const KERNEL_PS = 2_600_000n;
 const SEGMENT_PS = 20_000_000n;
-/**
- * What a read here and there counts where the operand is longer than a card's cache. Not measured yet: half
- * of the 32 bytes that memory gives at once, since some lie in the cache.
- */
-const FAR_BYTES = 16n;
+/** What a read here and there counts where the operand is longer than a card's cache. */
+const FAR_BYTES = 5n;
 const CACHE_BYTES = 32n << 20n;
 
 const PS_A_US = 1_000_000n;
@@ -124,7 +123,7 @@ function productPs(op: MatmulOp, planes: readonly bigint[], load: Load): bigint 
 		(all, dim, i) => all * BigInt(Math.ceil(dim / TILE[i]!) * TILE[i]!),
 		BigInt(batch),
 	);
-	return upTo(whole * both * PS_A_US, MULTIPLICATIONS_A_US);
+	return upTo(whole * both * PS_A_US, MULTIPLICATIONS_A_US) + both * PLANES_PS;
 }
 
 /** Bytes that a map reads of an operand: no more than it asks for; and what it reads anywhere, each time. */
