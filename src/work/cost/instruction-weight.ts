@@ -79,7 +79,7 @@ export function maySettle({ turns, body }: Code): boolean {
  *
  * ATTACK: a loop that looks like one and visits every node is priced as if it did not. How many it visits is
  * in its data, which no quote reads. A host is then paid for less than it does, up to the time limit, and
- * is late where it does not end by then
+ * is late where it has not ended by then.
  */
 function isWalk({ operands, code }: MapOp): boolean {
 	const { before, turns, carried, body } = code;
