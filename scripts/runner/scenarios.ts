@@ -35,6 +35,8 @@ export const SCENARIOS: Readonly<Record<string, readonly string[]>> = {
 	"tests/jobs/zk-jobs.test.ts": ["src/provider/proofs/", "src/validator/jobs/"],
 	"tests/jobs/sixth-method.test.ts": ["src/verify/methods/", "src/market/jobs/"],
 	"tests/cli/external-chain.test.ts": ["src/chain/", "src/cli/chain/"],
+	// It changes the verifier's modules as they are loaded: nobody may have loaded them before.
+	"tests/attestation/removed-checks.test.ts": ["src/verify/attestation/"],
 	// How much memory its process takes is measured in it: nobody else may be in there.
 	"tests/cheaters.test.ts": ["src/verify/hardware/", "src/protocol/probe/", "src/validator/probe/"],
 };
