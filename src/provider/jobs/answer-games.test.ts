@@ -143,7 +143,7 @@ test("answers of several claims that are sent at once do not come to more than t
 	assert.match(stage.troubles.join(), /2 questions on chain wait.*300000 are on their way, 300000 are allowed/);
 });
 
-test("a part whose segments take more than a quarter of a trace's clock is declined", () => {
-	mustTraceInTime(900_000, 3_600_000);
-	assert.throws(() => mustTraceInTime(900_001, 3_600_000), { code: "JOB_DECLINED", message: /900001 ms here/ });
+test("a part whose segments take more than a tenth of a trace's clock is declined", () => {
+	mustTraceInTime(360_000, 3_600_000);
+	assert.throws(() => mustTraceInTime(360_001, 3_600_000), { code: "JOB_DECLINED", message: /360001 ms here/ });
 });
