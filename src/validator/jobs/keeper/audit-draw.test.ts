@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_PARAMS } from "../../../market/params.ts";
 import { createNodeSigner } from "../../../platform/node-ed25519.ts";
+import { timeOfInt8 } from "../../../work/cost/work-time.ts";
 import { nextAuditor } from "./audit-draw.ts";
 import type { DrawBody, DrawnHost } from "./draw-part.ts";
 
@@ -39,7 +40,9 @@ async function listed(there: readonly ReturnType<typeof host>[]): Promise<string
 		},
 		...{ signer: createNodeSigner(new Uint8Array(32).fill(7)), jobChain: null, env: { nowMs: () => 5 } },
 		hosts: { areGathering: async () => false, known: async () => there },
-		works: { ofJob: async () => ({ ops: 1, bytes: 1, peakBytes: 1 }) },
+		works: {
+			ofJob: async () => ({ ops: 1, bytes: 1, peakBytes: 1, time: { init: timeOfInt8(1), segment: timeOfInt8(1) } }),
+		},
 		...{ config: { params: DEFAULT_PARAMS }, metrics: { jobs: { inc() {} } }, wakeJob() {} },
 	};
 	const terms = { segments: 4, parts: 1, workMs: 1e6, priceMicros: 1e6, method: { name: "redundant", count: 2 } };
