@@ -1,5 +1,6 @@
-// Programs that the model of the work (docs/workloads.md §8) is held against, for a card to run: those of a hostile customer, and random ones. Prints what the model takes each for: of the init phase,
-// and of a step, as the engine's `bench program FILE…` times it.
+// Programs that the model of the work (docs/workloads.md §8) is held against, for a card to run: those of a
+// hostile customer, and random ones. Prints what the model takes each for: of the init phase, and of a step,
+// as the engine's `bench program FILE…` times it.
 //   node bench/jobs/cost-programs.ts FOLDER        environment: RANDOM (how many, 40 unless given)
 //   build/engine/linux-x64/bench --quick program FOLDER/*.bin
 import { mkdirSync, writeFileSync } from "node:fs";

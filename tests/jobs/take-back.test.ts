@@ -1,5 +1,5 @@
-// A part whose host died is the customer's again by one command: the escrow is told that its time is over, and
-// gives it back.
+// A part whose host died is the customer's again by one command: the escrow is told that its time is over,
+// and gives it back.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJobPart } from "../../src/chain/contracts/job-escrow.ts";

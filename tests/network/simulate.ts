@@ -28,7 +28,7 @@ export interface KindReport {
 	readonly unproven: number;
 	readonly proven: number;
 	readonly waiting: number;
-	/** `status CODE` of every counted probe of this kind, and how often; of a valid one the code is NO_MEMORY. */
+	/** `status CODE` of every counted probe of this kind, and how often; of a valid one: NO_MEMORY. */
 	readonly outcomes: Readonly<Record<string, number>>;
 }
 
@@ -119,8 +119,8 @@ export function reportOf(
 	const judged = [...byId].map(([id, kind]) => {
 		const stand = rows.get(id);
 		const outcomes = stand?.outcomes ?? [];
-		// A machine that stands still while a product is made makes a late stream look only slow: it accuses nobody
-		// then, and a cheater has gained nothing, since its memory does not count.
+		// A machine that stands still while a product is made makes a late stream look only slow: it accuses
+		// nobody then, and a cheater has gained nothing, since its memory does not count.
 		const isProven = outcomes.some((one) => one === "valid" || (kind.isHonest && one === `valid ${NO_MEMORY}`));
 		const isAccused = (stand?.failures ?? 0) > 0;
 		const isForgiven = !isAccused && outcomes.some((outcome) => outcome.startsWith("invalid"));

@@ -54,7 +54,8 @@ const SAME_CLOCK_MS = 60_000;
 
 /**
  * How far the validator's clock is ahead of the chain's; negative: behind. The chain's deadlines are held
- * against the validator's clock. One that is an hour wrong would call an honest host late that has just begun.
+ * against the validator's clock. One that is an hour wrong would call an honest host late that has just
+ * begun.
  */
 export function clockOffMs(nowMs: number, chainS: number): number {
 	const offMs = nowMs - endMs(chainS);

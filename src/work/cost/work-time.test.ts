@@ -1,5 +1,5 @@
-// The model of the work beside what was measured on an H200: real work, programs of a hostile customer, none of
-// which is nearly free, and random ones.
+// The model of the work beside what was measured on an H200: real work, programs of a hostile customer, none
+// of which is nearly free, and random ones.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -54,7 +54,7 @@ export const PROVEN_H200: Required<Rates> = {
 /** Multiplications of bytes a second: 0.75 of the data sheet's int8 peak; of a product of few rows 0.2. */
 const MULTIPLICATIONS_A_US = 742_000_000n;
 const THIN_MULTIPLICATIONS_A_US = 198_000_000n;
-/** Each pair of planes besides: the products of a small matrix fill no card, and take as long as larger ones. */
+/** Each pair of planes besides: products of small matrices fill no card, and take as long as larger ones. */
 const PLANES_PS = 3_700_000n;
 const BYTES_A_US = 4_300_000n;
 const WEIGHT_A_US = 28_000_000n;
