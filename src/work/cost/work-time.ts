@@ -54,7 +54,10 @@ export const PROVEN_H200: Required<Rates> = {
 /** Multiplications of bytes a second: 0.75 of the data sheet's int8 peak; of a product of few rows 0.2. */
 const MULTIPLICATIONS_A_US = 742_000_000n;
 const THIN_MULTIPLICATIONS_A_US = 198_000_000n;
-/** Each pair of planes besides: products of small matrices fill no card, and take as long as larger ones. */
+/**
+ * Each pair of planes besides: products of small matrices fill no card, and take as long as larger ones. What
+ * waits for a card is not longer on a slow one, nor on a CPU.
+ */
 const PLANES_PS = 3_700_000n;
 const BYTES_A_US = 4_300_000n;
 const WEIGHT_A_US = 28_000_000n;
@@ -107,8 +110,8 @@ function isThin({ operands, output }: MatmulOp): boolean {
 	return output.dims[1]! <= 64 && a!.type === "i16" && bytesOf(b!.type) <= 2 && a!.dims[2]! % 16 === 0;
 }
 
-/** Picoseconds of its multiplications; what it splits into planes is added to the bytes. */
-function productPs(op: MatmulOp, planes: readonly bigint[], load: Load): bigint {
+/** Picoseconds of its multiplications. What it splits is added to the bytes, how long it waits to the starts. */
+function productPs(op: MatmulOp, planes: readonly bigint[], load: Load, sum: Picoseconds): bigint {
 	const [batch, rows, columns] = op.output.dims as [number, number, number];
 	const terms = op.operands[0]!.dims[2]!;
 	const each = BigInt(elementCount(op.output.dims)) * BigInt(terms);
@@ -123,7 +126,8 @@ function productPs(op: MatmulOp, planes: readonly bigint[], load: Load): bigint 
 		(all, dim, i) => all * BigInt(Math.ceil(dim / TILE[i]!) * TILE[i]!),
 		BigInt(batch),
 	);
-	return upTo(whole * both * PS_A_US, MULTIPLICATIONS_A_US) + both * PLANES_PS;
+	sum.starts += both * PLANES_PS;
+	return upTo(whole * both * PS_A_US, MULTIPLICATIONS_A_US);
 }
 
 /** Bytes that a map reads of an operand: no more than it asks for; and what it reads anywhere, each time. */
@@ -147,7 +151,7 @@ function readByMap(op: MapOp, operand: number): { readonly near: bigint; readonl
 
 function addOp(op: Op, intervals: (of: Operand) => Interval, load: Load, sum: Picoseconds): void {
 	if (op.operator === "map") load.weight += mapWeight(op);
-	else if (op.operator === "matmul") sum.products += productPs(op, op.operands.map(intervals).map(planesOf), load);
+	else if (op.operator === "matmul") sum.products += productPs(op, op.operands.map(intervals).map(planesOf), load, sum);
 	else load.weight += BigInt(elementCount(op.operands[0]!.dims)) * (op.operator === "reduce" ? 2n : 8n);
 }
 
