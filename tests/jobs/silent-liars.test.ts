@@ -131,8 +131,8 @@ describe("silence about a lie, to the end of its window", () => {
 			assert.equal(convicted!.args.provider.toLowerCase(), account.toLowerCase());
 			assert.equal(convicted!.args.accuser.toLowerCase(), validator.toLowerCase());
 			assert.equal((await games()).length, 1, "by a game that the validator opened");
-			// The part goes to somebody honest, who is paid; the liar has nothing of it. What hosts proved is too old
-			// by now.
+			// The part goes to somebody honest, who is paid; the liar has nothing of it. What the hosts proved is
+			// too old by now.
 			await proveAll();
 			await inTime(2000, async () => (await partOf(id)).state === "paid");
 			const paid = await partOf(id);

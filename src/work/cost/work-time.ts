@@ -110,7 +110,9 @@ function isThin({ operands, output }: MatmulOp): boolean {
 	return output.dims[1]! <= 64 && a!.type === "i16" && bytesOf(b!.type) <= 2 && a!.dims[2]! % 16 === 0;
 }
 
-/** Picoseconds of its multiplications. What it splits is added to the bytes, how long it waits to the starts. */
+/**
+ * Picoseconds of its multiplications. What it splits is added to the bytes, how long it waits to the starts.
+ */
 function productPs(op: MatmulOp, planes: readonly bigint[], load: Load, sum: Picoseconds): bigint {
 	const [batch, rows, columns] = op.output.dims as [number, number, number];
 	const terms = op.operands[0]!.dims[2]!;
