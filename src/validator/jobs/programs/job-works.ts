@@ -15,15 +15,15 @@ import { LIMITS, type Program } from "../../../work/program/shapes.ts";
 import { jobHolder } from "../blobs/blob-holders.ts";
 import type { ProgramDesk } from "./program-desk.ts";
 
-const MOST_OPEN = 64;
+const MAX_OPEN = 64;
 /** What a job adds to its program is two short strings. */
-const MOST_JOBS = 10_000;
+const MAX_JOBS = 10_000;
 /**
  * Bytes of programs that an address may have opened: a MiB may take a second and a half of the thread, an
  * ordinary program has a tenth of that.
  */
 const OPENED_BYTES = { perS: 128 << 10, burst: 4 << 20 };
-const MOST_ADDRESSES = 10_000;
+const MAX_ADDRESSES = 10_000;
 /** Who opens for its own sake, and pays nobody. */
 const OURSELVES = "";
 
@@ -45,9 +45,9 @@ export function createJobWorks({
 	readonly desk: ProgramDesk;
 	readonly nowMs: () => number;
 }) {
-	const programs = new BoundedMap<string, ProgramWork>(MOST_OPEN);
-	const jobs = new BoundedMap<string, Pick<JobWork, "inputs" | "perWindow">>(MOST_JOBS);
-	const paces = new BoundedMap<string, TokenBucket>(MOST_ADDRESSES);
+	const programs = new BoundedMap<string, ProgramWork>(MAX_OPEN);
+	const jobs = new BoundedMap<string, Pick<JobWork, "inputs" | "perWindow">>(MAX_JOBS);
+	const paces = new BoundedMap<string, TokenBucket>(MAX_ADDRESSES);
 	const nameOf = ({ program: { root, size } }: JobSpec): string => `${root}/${size}`;
 	const known = (spec: JobSpec): ProgramWork | undefined => {
 		const opened = programs.get(nameOf(spec));
@@ -123,10 +123,10 @@ export function createJobWorks({
 	};
 }
 
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 export const missing = (names: readonly string[]): AssayError =>
 	new AssayError(
 		"JOB_INPUTS",
-		`the validator does not have ${names.slice(0, MOST_NAMED).join(", ")}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ""}`,
+		`the validator does not have ${names.slice(0, MAX_NAMED).join(", ")}${names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : ""}`,
 		{ hint: "Upload them first." },
 	);
