@@ -56,7 +56,8 @@ export async function startToyS3(): Promise<ToyS3> {
 		}
 		const held = objects.get(name);
 		if (held === undefined) return void reply.writeHead(404).end();
-		const given = toy.fault === "other bytes" ? Buffer.from(held).fill(7, 0, 1) : held;
+		const given = Buffer.from(held);
+		if (toy.fault === "other bytes") given[0]! ^= 1;
 		if (toy.fault === "endless" && request.method === "GET") {
 			reply.writeHead(200);
 			const more = () => {
