@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ClaimOfJob, JobDraws } from "../../src/api/types.ts";
 import { partRange } from "../../src/market/jobs/job-rules.ts";
 import type { Replay, ReplayedSegment } from "../../src/market/jobs/replay-claim.ts";
+import { AssayError } from "../../src/protocol/assay-error.ts";
 import { formatBytes } from "../../src/protocol/format-number.ts";
 import { fetchJobBlob } from "../jobs/view/preview.tsx";
 import { type JobWork, openJobWork } from "../jobs/work/job-work.ts";
@@ -60,7 +61,15 @@ async function openReplay(
 	return work.ask("replay", {
 		...{ id: draws.id, terms: draws.offer.terms, escrow: draws.offer.escrow, part: claim.part, claim, seed: spec.seed },
 		...{ states: await fetch(ends.states), program: await fetch(spec.program), given },
-		begin: begin && { state: await all(begin.state), results: await all(begin.results) },
+		begin:
+			begin &&
+			(await all([...begin.state, ...begin.results]).then(
+				(found) => ({ state: found.slice(0, begin.state.length), results: found.slice(begin.state.length) }),
+				(error) => {
+					if (!(error instanceof AssayError) || error.code !== "BLOB_UNKNOWN") throw error;
+					throw new Error("what this part began with is kept no longer: it is paid, and so is the part after it");
+				},
+			)),
 	});
 }
 

@@ -263,12 +263,13 @@ function publicRows({ database }: StoreContext, memory: JobMemory) {
 				id("a claim's hash", hash),
 			]),
 		/** Newest first. */
-		claims: (query: Query<Pick<JobClaimRow, "job" | "provider" | "state">> = {}) =>
+		claims: (query: Query<Pick<JobClaimRow, "job" | "part" | "provider" | "state">> = {}) =>
 			readPage<JobClaimRow>(
 				database,
 				{ name: "job-claims", columns: CLAIM, from: "job_claims", by: "at_ms", id: "hash" },
 				[
 					["job = ?", query.job],
+					["part = ?", query.part],
 					["provider = ?", query.provider],
 					["state = ?", query.state],
 				],

@@ -58,7 +58,7 @@ interface Asked {
 }
 
 export interface EvidenceMeans {
-	readonly blobs: Pick<Blobs, "read" | "linkTo" | "share">;
+	readonly blobs: Pick<Blobs, "read" | "linkTo" | "share" | "release">;
 	/** A folder on the disk of the blobs. */
 	readonly scratch: string;
 	readonly engine: OwnEngine | null;

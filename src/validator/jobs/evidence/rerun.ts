@@ -51,13 +51,16 @@ export async function stateOf(
 	if (segment === at.claim.first && at.begin !== null) return at.begin;
 	const roots = await claimantOf(means, at, job).uploadedState(segment);
 	const named = stateBlobs(job.program, roots);
-	for (const blob of [...named.state, ...named.results])
+	const all = [...named.state, ...named.results];
+	for (const blob of all)
 		try {
 			await means.blobs.share(at.provider, blob, holderOfJob(at.job));
 		} catch (error) {
 			if (!(error instanceof AssayError && error.code === "BLOB_UNKNOWN")) throw error;
 			throw noAnswer(`a tensor of the state before segment ${segment} was not uploaded`);
 		}
+	// A host that is asked for many states of some gigabytes has no room for them all.
+	for (const blob of all) await means.blobs.release(at.provider, blob);
 	return named;
 }
 

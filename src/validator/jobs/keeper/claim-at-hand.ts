@@ -57,15 +57,17 @@ export async function isBeginOpen(
 
 /**
  * Everybody who has to do with the job may read what was claimed: nobody has to compute it blind any more.
- * Safe to repeat. Of a claim that the chain alone has there is nothing to be read.
+ * Safe to repeat. Of a claim that the chain alone has there is nothing to be read. `isLast` false: another
+ * part is built on it, so the list of its states is all that the job's result takes of it.
  */
 export async function releaseClaim(
 	{ store, blobs }: Pick<JobContext, "store" | "blobs">,
 	job: Job,
 	number: number,
+	{ isLast = true } = {},
 ): Promise<void> {
 	const part = job.record.parts[number]!;
 	if (part.claim === null) return;
 	const body = await claimBody(store, part);
-	await keepClaim(blobs, auditHolder(job.id), jobHolder(job.id), body);
+	await keepClaim(blobs, auditHolder(job.id), jobHolder(job.id), isLast ? body : { ...body, state: [], results: [] });
 }

@@ -21,8 +21,8 @@ import type { ClaimBody } from "./take-claim.ts";
 
 /** Claims of this attempt that were stored, newest first. */
 export async function storedClaims({ store }: JobContext, job: string, part: JobPart): Promise<readonly JobClaimRow[]> {
-	const { rows } = await store.jobs.claims({ job, limit: 500 });
-	return rows.filter((row) => row.part === part.part && row.attempt === part.attempt);
+	const { rows } = await store.jobs.claims({ job, part: part.part, limit: 500 });
+	return rows.filter((row) => row.attempt === part.attempt);
 }
 
 type Found = Pick<PartLook, "found" | "holder" | "offMs"> & { readonly isPaid: boolean };
@@ -38,9 +38,8 @@ async function recovery(
 	const { store, hosts, env } = context;
 	const [id, at] = [BigInt(`0x${job.id}`), part.part];
 	const kept = await chain.commitment(id, at, found.attempt);
-	const { rows } = await store.jobs.claims({ job: job.id, limit: 500 });
-	const isIts = ({ part: of, hash, body }: JobClaimRow) =>
-		of === at && claimCommitment(hash, (body as unknown as ClaimBody).last) === kept;
+	const { rows } = await store.jobs.claims({ job: job.id, part: at, limit: 500 });
+	const isIts = ({ hash, body }: JobClaimRow) => claimCommitment(hash, (body as unknown as ClaimBody).last) === kept;
 	const row = rows.find(isIts) ?? null;
 	const draw = holder === null ? null : await knownDraw(context, job, { part: at, attempt: holder, role: 0 });
 	const known = holder === null ? (await hosts.known()).find(({ account }) => account === found.provider) : undefined;

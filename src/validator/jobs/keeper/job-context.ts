@@ -6,6 +6,7 @@ import { AssayError } from "../../../protocol/assay-error.ts";
 import type { Json } from "../../../protocol/bytes/canonical-json.ts";
 import type { JobPart, JobRecord } from "../../../protocol/network/job.ts";
 import type { JobOffer } from "../../../protocol/network/job-offer.ts";
+import type { BlobName } from "../../../protocol/network/job-spec.ts";
 import type { JobChange } from "../../../store/jobs/change-job.ts";
 import type { JobClaimRow, JobRow, JobSummary } from "../../../store/jobs/job-rows.ts";
 import type { AgentAsker } from "../../agents/ask-agent.ts";
@@ -41,6 +42,8 @@ export interface JobContext extends ValidatorContext {
 	/** Brings a claim that an audit differs from before the chain: hours. Without a chain nobody calls it. */
 	readonly playDispute: (claim: ClaimAtHand, audit: AuditAtHand, onAsked: (kind: string) => void) => Promise<Played>;
 	readonly auditBegins: AuditBegins;
+	/** Lets go what the job need not hold any longer. */
+	readonly spentStates: { trim(job: Job): Promise<void> };
 	/** Aborted when the validator stops. */
 	readonly stopping: AbortSignal;
 	/** Its work or a conviction says something new of this provider. */
@@ -58,6 +61,10 @@ export interface AuditBegin {
 interface AuditBegins {
 	/** Null: the claimant does not give it. */
 	get(job: Job, part: number, at: number): Promise<AuditBegin | null>;
+	/** Tensors of a state that is held for an auditor; none: it was not given, or is held no longer. */
+	known(job: string, part: JobPart, first: number): readonly BlobName[];
+	/** Of windows that agree: should one be needed again, its claimant is asked again. */
+	forget(job: string, parts: readonly JobPart[]): void;
 }
 
 /** A job with what it was offered for. */

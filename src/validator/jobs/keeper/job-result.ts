@@ -26,6 +26,7 @@ export async function jobResult(context: JobContext, job: Job): Promise<JobResul
 	const { store, works } = context;
 	const parts: { part: number; claim: string; states: ClaimBody["states"] }[] = [];
 	let last: ClaimBody | null = null;
+	const { length } = job.record.parts.filter(({ state }) => state !== "refunded");
 	for (const { part, claim, state } of job.record.parts) {
 		if (state === "refunded" && last !== null) break;
 		if (claim === null || !(await isShown(context, job, part))) {
@@ -33,7 +34,8 @@ export async function jobResult(context: JobContext, job: Job): Promise<JobResul
 			throw new AssayError("JOB_STATE", `part ${part + 1} ${what}`, { hint: "Look at the job's state." });
 		}
 		last = (await store.jobs.claim(claim))!.body as unknown as ClaimBody;
-		await releaseClaim(context, job, part).catch((error: unknown) => {
+		// Of parts in the middle the job holds the states' list alone, once they are paid.
+		await releaseClaim(context, job, part, { isLast: part === length - 1 }).catch((error: unknown) => {
 			if (!(error instanceof AssayError) || error.code !== "BLOB_UNKNOWN") throw error;
 			throw new AssayError("JOB_RESULT_EXPIRED", "the result was kept for its time, and removed");
 		});

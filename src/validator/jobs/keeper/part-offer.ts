@@ -23,9 +23,8 @@ export interface Begin {
 
 /** The claim that a part was built on: of the attempt that stood when it was assigned. */
 async function baseClaim(store: JobContext["store"], job: Job, part: JobPart): Promise<JobClaimRow | null> {
-	const { rows } = await store.jobs.claims({ job: job.id, limit: 500 });
-	const base = rows.filter((row) => row.part === part.part - 1 && row.attempt === part.base && row.state !== "stored");
-	return base[0] ?? null;
+	const { rows } = await store.jobs.claims({ job: job.id, part: part.part - 1, limit: 500 });
+	return rows.find(({ attempt, state }) => attempt === part.base && state !== "stored") ?? null;
 }
 
 /** What tells where a part begins. */

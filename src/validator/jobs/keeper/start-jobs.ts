@@ -11,6 +11,7 @@ import type { ScoreKeeper } from "../../scoring/score-keeper.ts";
 import type { ChainHome } from "../../settlement/home.ts";
 import { openChainMemory } from "../../settlement/memory.ts";
 import { failure, type ValidatorContext } from "../../validator-context.ts";
+import { createSpentStates } from "../blobs/spent-states.ts";
 import { createDisputes } from "../disputes/create-disputes.ts";
 import { playDispute } from "../disputes/play-dispute.ts";
 import { createAskedBook } from "../evidence/asked-book.ts";
@@ -90,6 +91,7 @@ export async function createJobs(
 		...{ ownRuns, disputes },
 		playDispute: (claim, audit, onAsked) => playDispute(means, means.chain!, claim, audit, onAsked),
 		auditBegins: createAuditBegins(() => context),
+		spentStates: createSpentStates(() => context),
 		scoreAgain: async (id) => void (await scores.score(id).catch(failure(base, "score"))),
 		wakeJob: (id, version) => watch?.wake(id, version),
 	};

@@ -32,6 +32,7 @@ export function openJobBlobs(
 		async share() {
 			throw new AssayError("BLOB_UNKNOWN", "a watcher holds nothing that others uploaded");
 		},
+		async release() {},
 		remove: () => rm(folder, { recursive: true, force: true }),
 	};
 }
