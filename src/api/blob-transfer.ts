@@ -5,6 +5,7 @@ import { open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { foldPieces, PIECE_BYTES, pieceBytes, pieceCount, pieceRoot } from "../platform/blob-tree.ts";
 import { syncFolder, writeAll } from "../platform/durable-file.ts";
+import { someAtOnce } from "../platform/some-at-once.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import { bytesToHex } from "../protocol/bytes/bytes.ts";
 import type { BlobName } from "../protocol/network/job-spec.ts";
@@ -60,19 +61,15 @@ export async function uploadBlobs(
 	options: Omit<TransferOptions, "onProgress"> & { readonly onUploaded?: (blob: BlobName) => void } = {},
 ): Promise<BlobName[]> {
 	const names: BlobName[] = [];
-	let next = 0;
-	const one = async (): Promise<void> => {
-		for (let i = next++; i < sources.length; i = next++) {
-			names[i] = await uploadBlob(api, sources[i]!, options);
-			options.onUploaded?.(names[i]!);
-		}
-	};
-	await Promise.all(Array.from({ length: AT_ONCE }, one));
+	await someAtOnce(sources, TRANSFERS_AT_ONCE, async (source, i) => {
+		names[i] = await uploadBlob(api, source, options);
+		options.onUploaded?.(names[i]!);
+	});
 	return names;
 }
 
-/** Uploads at once: a server takes 16 of one caller. */
-const AT_ONCE = 4;
+/** A server takes 16 uploads of one caller at once. */
+export const TRANSFERS_AT_ONCE = 4;
 
 /** Into memory. Throws BLOB_WRONG where the server gave other bytes than the name says. */
 export async function fetchBlob(

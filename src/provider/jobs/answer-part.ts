@@ -133,7 +133,7 @@ export class PartAnswers {
 			bookPath: join(entry.path, "answers.jsonl"),
 			sign:
 				chain === null || claim === null ? null : (answer) => chain.signAnswer(toHex(hexToBytes(claim, 32)!), answer),
-			upload: (blob) => uploadStored(desk, entry.path, blob, this.closing.signal),
+			upload: (blobs) => uploadStored(desk, entry.path, blobs, this.closing.signal),
 		});
 	}
 

@@ -46,7 +46,7 @@ export interface Answering {
 	 * Brings what lies in the folder's store under its root to the validator, cut or filled with zeros to its
 	 * size.
 	 */
-	readonly upload: (blob: BlobName) => Promise<void>;
+	readonly upload: (blobs: readonly BlobName[]) => Promise<void>;
 }
 
 export interface Answerer {
@@ -228,12 +228,11 @@ class Answers {
 			if (!equalBytes(rootsAnswer(now), rootsAnswer(roots)))
 				throw unsteady(`the state before segment ${segment} is another now than when it was claimed`);
 		}
-		for (const kind of ["state", "result"] as const) {
-			const all = kind === "state" ? roots.state : roots.results;
-			const tensors = run.program.tensors.filter((one) => one.kind === kind);
-			for (const [i, { type, dims }] of tensors.entries())
-				await upload({ root: bytesToHex(all[i]!), size: elementCount(dims) * bytesOf(type) });
-		}
+		const named = (kind: "state" | "result", all: readonly Uint8Array[]): BlobName[] =>
+			run.program.tensors
+				.filter((one) => one.kind === kind)
+				.map(({ type, dims }, i) => ({ root: bytesToHex(all[i]!), size: elementCount(dims) * bytesOf(type) }));
+		await upload([...named("state", roots.state), ...named("result", roots.results)]);
 		return roots;
 	}
 

@@ -3,8 +3,10 @@
 // the same claim: nothing here depends on what was sent before.
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { TRANSFERS_AT_ONCE } from "../../api/blob-transfer.ts";
 import { sleep } from "../../platform/abortable.ts";
 import { readIfPresent } from "../../platform/durable-file.ts";
+import { someAtOnce } from "../../platform/some-at-once.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
 import { type Hex, toHex } from "../../protocol/chain/hex.ts";
@@ -35,8 +37,18 @@ export interface HandIn {
 	readonly signal: AbortSignal;
 }
 
-/** Any blob of a run's store, cut or filled with zeros to its size (docs/jobs.md §2). */
+/** Blobs of a run's store, each cut or filled with zeros to its size (docs/jobs.md §2), a few at once. */
 export async function uploadStored(
+	desk: Pick<JobDesk, "upload">,
+	path: string,
+	blobs: readonly BlobName[],
+	signal: AbortSignal,
+): Promise<void> {
+	const once = new Map(blobs.map((blob) => [`${blob.root}/${blob.size}`, blob]));
+	await someAtOnce(once.values(), TRANSFERS_AT_ONCE, (blob) => uploadOne(desk, path, blob, signal));
+}
+
+async function uploadOne(
 	desk: Pick<JobDesk, "upload">,
 	path: string,
 	blob: BlobName,
@@ -76,7 +88,7 @@ export async function handInClaim(work: HandIn): Promise<string> {
 	const blobs = (roots: readonly string[], kind: "state" | "result"): BlobName[] =>
 		sizes(kind).map((size, i) => ({ root: roots[i]!, size }));
 	const [state, results] = [blobs(line.state, "state"), blobs(line.results, "result")];
-	for (const blob of [...state, ...results]) await uploadStored(desk, path, blob, signal);
+	await uploadStored(desk, path, [...state, ...results], signal);
 	const { claim, hash } = run;
 	const signed = wholeRounds(await readIfPresent(join(path, "rounds.bin")));
 	const body = {

@@ -3,7 +3,9 @@
 // and a download that goes on for ever ends with the signal.
 import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { TRANSFERS_AT_ONCE } from "../../api/blob-transfer.ts";
 import { isThere, readIfPresent } from "../../platform/durable-file.ts";
+import { someAtOnce } from "../../platform/some-at-once.ts";
 import type { BlobName } from "../../protocol/network/job-spec.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { blobsOf, checkProgram } from "./check-offer.ts";
@@ -30,6 +32,7 @@ export async function fetchPart(
 	const program = checkProgram(offer, (await readIfPresent(programPath))!);
 	// Of tensors with one root and different lengths one file is enough: whoever loads it cuts or fills it with
 	// zeros.
-	for (const blob of blobsOf(offer)) await bring(blob, join(store, blob.root));
+	const byRoot = new Map(blobsOf(offer).map((blob) => [blob.root, blob]));
+	await someAtOnce(byRoot.values(), TRANSFERS_AT_ONCE, (blob) => bring(blob, join(store, blob.root)));
 	return program;
 }

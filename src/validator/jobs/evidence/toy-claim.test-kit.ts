@@ -134,7 +134,9 @@ export function answererOf(
 		},
 		...{ open: toyOpener(run.storePath, cheat), device: 0, first, states, bookPath },
 		sign: chain === undefined || claim === undefined ? null : (answer) => chain.sign(`0x${claim}`, answer),
-		upload: (blob) => putNamed(blobs, holder, of, blob),
+		upload: async (named) => {
+			for (const blob of named) await putNamed(blobs, holder, of, blob);
+		},
 	});
 }
 
