@@ -42,6 +42,7 @@ const PLATFORM = [
 	"semaphore",
 	"steady-clock",
 	"thread-file",
+	"some-at-once",
 	"token-bucket",
 	"watchdog",
 	"webhook",
