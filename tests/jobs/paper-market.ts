@@ -34,7 +34,7 @@ const nameOf = (n: number): string => createHash("sha256").update(`paper host ${
 export const HOSTS: readonly JobHost[] = Array.from({ length: 6 }, (_, n) => ({
 	...{ provider: nameOf(n), owner: `owner ${n}`, network: `10.0.${n}.0/24`, isFree: true },
 	...{ pricePerHourMicros: 3_600_000, reliabilityPpm: 900_000, freeBondMicros: 1e12 },
-	...{ memoryBytes: 80e9, ...PROVEN_H200 },
+	...{ device: 0, memoryBytes: 80e9, ...PROVEN_H200 },
 }));
 export const SEGMENTS = 200;
 export const PER_WINDOW = 2;

@@ -135,6 +135,7 @@ export async function openRealProvider(o: RealProviderOptions): Promise<Provider
 			openHostJobs({
 				...{
 					dataFolder: join(o.dataFolder),
+					devices: claim.devices.flatMap(({ kind }, i) => (kind === "cpu" ? [i] : [])),
 					limits,
 					chain,
 					hold,
@@ -148,7 +149,6 @@ export async function openRealProvider(o: RealProviderOptions): Promise<Provider
 					o.startEngine ??
 					jobEngines({
 						...{ engine, env: process.env, memoryBytes: 8e9, clockUs, randomBytes },
-						device: claim.devices.findIndex(({ kind }) => kind === "cpu"),
 					}),
 				deskOf: (url, validatorKey) => {
 					const desk = openJobDesk({ url, validatorKey, signer: o.signer, nowMs, randomBytes });

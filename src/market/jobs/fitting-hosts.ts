@@ -6,14 +6,21 @@ import { nsOn, PROVEN_H200, sumOfTimes, type WorkTime } from "../../work/cost/wo
 import type { SegmentWork } from "../../work/program/job-work.ts";
 import type { Params } from "../params.ts";
 
-/** A host as the network knows it. Speeds and bytes are proven figures. */
+/**
+ * One device of a host, as the network knows it. Speeds and bytes are proven figures of that device; a host
+ * of several devices stands here several times.
+ */
 export interface JobHost {
 	readonly provider: string;
+	/** As its host numbers them. */
+	readonly device: number;
 	/** The account that is paid. */
 	readonly owner: string;
 	/** The network that its address lies in: /24, or /48. */
 	readonly network: string;
 	readonly isFree: boolean;
+	/** It works at something, whether that counts here or not; absent: no. */
+	readonly isAtWork?: boolean;
 	readonly pricePerHourMicros: number;
 	readonly reliabilityPpm: number;
 	readonly freeBondMicros: number;
@@ -155,7 +162,10 @@ export function createFirsts(): (host: Pick<JobHost, "owner" | "network">) => bo
 	};
 }
 
-/** Those that fit, ascending by name; of one owner, and of one network, the first alone. */
+/**
+ * Those that fit, ascending by name; of one owner, and of one network, the first alone, and who is idle
+ * before who is at work. Each by the fastest of its devices that fit.
+ */
 export function fittingHosts<Host extends JobHost>(
 	hosts: readonly Host[],
 	work: PartWork,
@@ -163,10 +173,25 @@ export function fittingHosts<Host extends JobHost>(
 	params: FitParams,
 ): Host[] {
 	const isFirst = createFirsts();
+	const byName = (a: Host, b: Host): number => (a.provider === b.provider ? 0 : a.provider < b.provider ? -1 : 1);
+	return fittingDevices(hosts, work, limits, params)
+		.sort((a, b) => Number(a.isAtWork ?? false) - Number(b.isAtWork ?? false) || byName(a, b))
+		.filter(isFirst)
+		.sort(byName);
+}
+
+/** Every device that fits, the fastest first. */
+export function fittingDevices<Host extends JobHost>(
+	hosts: readonly Host[],
+	work: PartWork,
+	limits: JobLimits,
+	params: FitParams,
+): Host[] {
 	return hosts
 		.filter((host) => missOf(host, work, limits, params) === null)
-		.sort((a, b) => (a.provider < b.provider ? -1 : 1))
-		.filter(isFirst);
+		.map((host) => ({ host, ms: modelledMs(work, host) }))
+		.sort((a, b) => a.ms - b.ms || a.host.device - b.host.device)
+		.map(({ host }) => host);
 }
 
 /**

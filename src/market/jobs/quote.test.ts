@@ -22,7 +22,7 @@ const P = DEFAULT_PARAMS;
 const host = (n: number, more: Partial<JobHost> = {}): JobHost => ({
 	...{ provider: n.toString(16).padStart(64, "0"), owner: `owner ${n}`, network: `10.0.${n}.0/24`, isFree: true },
 	...{ pricePerHourMicros: 3_600_000, reliabilityPpm: 900_000, freeBondMicros: 1e9 },
-	...{ memoryBytes: 80e9, ...PROVEN_H200 },
+	...{ device: 0, memoryBytes: 80e9, ...PROVEN_H200 },
 	...more,
 });
 const NONE: WorkTime = { productsNs: 0, memoryNs: 0, instructionsNs: 0, startsNs: 0 };

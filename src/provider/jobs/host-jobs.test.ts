@@ -41,7 +41,7 @@ const LIMITS: JobLimits = {
 	methods: ["sampled", "redundant"],
 };
 const VALIDATOR = "ab".repeat(32);
-const ASKED = { job: JOB, part: 0, attempt: 1, audit: null };
+const ASKED = { job: JOB, part: 0, attempt: 1, audit: null, device: 0 };
 
 interface Host extends AsyncDisposable {
 	readonly jobs: HostJobs;
@@ -59,7 +59,7 @@ async function startHost(folder: string, desk: ToyDesk, more: Partial<HostJobsOp
 	const { cheat, ...options } = more;
 	const host = { held: 0, engines: 0 };
 	const jobs = await openHostJobs({
-		...{ dataFolder: folder, limits: LIMITS, chain: null, after: realAfter, nowMs: Date.now },
+		...{ dataFolder: folder, devices: [0], limits: LIMITS, chain: null, after: realAfter, nowMs: Date.now },
 		async hold() {
 			host.held += 1;
 			return () => {
@@ -432,7 +432,7 @@ test("a machine that gives other bits the second time stops with an alarm, claim
 	await using second = await startHost(folder, desk, { cheat: { segment: 2, step: 0, op: 0, element: 0 } });
 	await second.until((event) => event.state === "lost" || event.state === "claimed");
 	assert.equal(desk.claims.length, 0);
-	assert.ok(existsSync(join(folder, "jobs", "alarm.txt")));
+	assert.ok(existsSync(join(folder, "jobs", "alarm-0.txt")));
 	await assert.rejects(second.nudge({ job: other }), isCode("JOB_DECLINED"));
 });
 

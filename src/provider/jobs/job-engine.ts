@@ -29,6 +29,8 @@ export interface JobEngine {
 }
 
 export type StartJobEngine = (at: {
+	/** As the engine numbers the host's devices. */
+	readonly device: number;
 	readonly storePath: string;
 	readonly minutes: number;
 	readonly onKilled: (why: string) => void;
@@ -37,7 +39,6 @@ export type StartJobEngine = (at: {
 export interface JobEngineOptions {
 	readonly engine: { readonly command: string; readonly args: readonly string[] };
 	readonly env: Readonly<Record<string, string | undefined>>;
-	readonly device: number;
 	/** The most that the owner allows an engine. */
 	readonly memoryBytes: number;
 	readonly clockUs: () => number;
@@ -45,8 +46,8 @@ export interface JobEngineOptions {
 }
 
 export const jobEngines =
-	({ engine, env, device, memoryBytes, clockUs, randomBytes }: JobEngineOptions): StartJobEngine =>
-	async ({ storePath, minutes, onKilled }) => {
+	({ engine, env, memoryBytes, clockUs, randomBytes }: JobEngineOptions): StartJobEngine =>
+	async ({ device, storePath, minutes, onKilled }) => {
 		const limits: EngineLimits = { memoryBytes, minutes: Math.max(1, Math.ceil(minutes)) };
 		const args = [...engine.args, "--store", storePath];
 		const link = await openGuardedEngine({ command: engine.command, args, env, limits, onKilled });

@@ -39,6 +39,8 @@ export class ToyDesk implements JobDesk {
 	/** Throws instead of an answer, by the name of the question. */
 	readonly failing = new Map<string, () => AssayError | null>();
 	nowMs = () => Date.now();
+	/** Those that parts are given to; else device 0. */
+	readonly devices = new Map<number, number>();
 	speed: ProvenSpeed | null = { int8OpsPerS: 1e6, bytesPerS: 1e9, int32OpsPerS: 0 };
 
 	private constructor(workload: Workload, spec: PartOffer["spec"], parts: number) {
@@ -86,7 +88,14 @@ export class ToyDesk implements JobDesk {
 				: stateHashOf(workload.program, first, roots(begin.state), roots(begin.results));
 		return this.change({
 			...{ id: asked.job, part: asked.part, attempt: asked.attempt, audit: asked.audit, spec, terms, escrow: null },
-			...{ assignment: null, first, count: Math.min(each, terms.segments - first), start: bytesToHex(start), begin },
+			...{
+				device: this.devices.get(asked.part) ?? 0,
+				assignment: null,
+				first,
+				count: Math.min(each, terms.segments - first),
+				start: bytesToHex(start),
+				begin,
+			},
 			...{ previous: null, perWindow: 2, beatMs: 40, untilMs: this.nowMs() + 60_000, nowMs: this.nowMs() },
 		});
 	}

@@ -10,7 +10,7 @@ import type { DrawBody, DrawnHost } from "./draw-part.ts";
 const id = (n: number): string => n.toString(16).padStart(64, "0");
 const host = (n: number, owner: string, network: string) => ({
 	...{ provider: id(n), owner, network, account: null, isFree: true, pricePerHourMicros: 1, reliabilityPpm: 1e6 },
-	...{ freeBondMicros: 0, memoryBytes: 2 ** 30, int8OpsPerS: 1e9, bytesPerS: 1e9, weightPpm: 1e6 },
+	...{ device: 0, freeBondMicros: 0, memoryBytes: 2 ** 30, int8OpsPerS: 1e9, bytesPerS: 1e9, weightPpm: 1e6 },
 	reputation: { counts: {}, valueMicros: 0, checkedInARow: 0, isBarred: false },
 });
 const CLAIMANT = host(1, "its account", "10.1.1");
@@ -22,9 +22,8 @@ async function listed(there: readonly ReturnType<typeof host>[]): Promise<string
 		[CLAIMANT.provider]: {
 			owner: CLAIMANT.owner,
 			network: CLAIMANT.network,
-			int8OpsPerS: 1,
-			bytesPerS: 1,
 			checkedInARow: 0,
+			devices: [{ device: 0, int8OpsPerS: 1, bytesPerS: 1 }],
 		},
 	};
 	const body = { atMs: 1, block: id(0), afterBlock: null, drawn: [CLAIMANT.provider], accounts: {}, hosts: own };
