@@ -127,7 +127,7 @@ export function providerJobs(values: JobValues, io: CliIo, home: JobHome): NonNu
 				chain: await chainOf(home, deposit),
 			},
 			...(await powersOfHome(values.powers, home, io)),
-			startEngine: jobEngines({ engine, env: io.env, memoryBytes, clockUs, randomBytes }),
+			startEngine: jobEngines({ engine, env: io.env, devices: claim.devices, memoryBytes, clockUs, randomBytes }),
 			deskOf: (url, validatorKey) => openJobDesk({ url, validatorKey, signer, nowMs, randomBytes }),
 		});
 	};

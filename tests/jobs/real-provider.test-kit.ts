@@ -148,7 +148,7 @@ export async function openRealProvider(o: RealProviderOptions): Promise<Provider
 				startEngine:
 					o.startEngine ??
 					jobEngines({
-						...{ engine, env: process.env, memoryBytes: 8e9, clockUs, randomBytes },
+						...{ engine, env: process.env, devices: claim.devices, memoryBytes: 8e9, clockUs, randomBytes },
 					}),
 				deskOf: (url, validatorKey) => {
 					const desk = openJobDesk({ url, validatorKey, signer: o.signer, nowMs, randomBytes });

@@ -58,7 +58,9 @@ before(async () => {
 	provider = await openRealProvider({
 		...{ url: stage.validator.url, signer: HOST, dataFolder: join(scratch, "host"), engine },
 		chain: { contracts, account: ACCOUNT },
-		startEngine: atTheDoor(jobEngines({ engine, env: process.env, memoryBytes: 8e9, clockUs, randomBytes })),
+		startEngine: atTheDoor(
+			jobEngines({ engine, env: process.env, devices: [], memoryBytes: 8e9, clockUs, randomBytes }),
+		),
 		onEvent: (event) => {
 			if (process.env.ASSAY_TEST_NEWS) console.log(JSON.stringify(event).slice(0, 300));
 		},

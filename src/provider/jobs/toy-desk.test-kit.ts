@@ -39,8 +39,8 @@ export class ToyDesk implements JobDesk {
 	/** Throws instead of an answer, by the name of the question. */
 	readonly failing = new Map<string, () => AssayError | null>();
 	nowMs = () => Date.now();
-	/** Those that parts are given to; else device 0. */
-	readonly devices = new Map<number, number>();
+	/** Which device of its host a part, or an audit, is given to. */
+	deviceOf: (asked: AskedPart) => number = () => 0;
 	speed: ProvenSpeed | null = { int8OpsPerS: 1e6, bytesPerS: 1e9, int32OpsPerS: 0 };
 
 	private constructor(workload: Workload, spec: PartOffer["spec"], parts: number) {
@@ -89,7 +89,7 @@ export class ToyDesk implements JobDesk {
 		return this.change({
 			...{ id: asked.job, part: asked.part, attempt: asked.attempt, audit: asked.audit, spec, terms, escrow: null },
 			...{
-				device: this.devices.get(asked.part) ?? 0,
+				device: this.deviceOf(asked),
 				assignment: null,
 				first,
 				count: Math.min(each, terms.segments - first),
@@ -136,7 +136,7 @@ export class ToyDesk implements JobDesk {
 		this.hear("audit", asked, states);
 	}
 
-	async proven() {
+	async proven(_device?: number): Promise<ProvenSpeed | null> {
 		return this.speed;
 	}
 
