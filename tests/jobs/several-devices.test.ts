@@ -13,7 +13,7 @@ import { realEnvironment } from "../../src/platform/environment.ts";
 import type { Provider } from "../../src/provider/create-provider.ts";
 import { jobEngines, type StartJobEngine } from "../../src/provider/jobs/job-engine.ts";
 import { eventually, signerOf } from "../validator/toy-agent.test-kit.ts";
-import { jobOver, openStage, type Stage, submit } from "./job-stage.test-kit.ts";
+import { jobOver, openStage, prepare, type Stage, submit, workerAccount } from "./job-stage.test-kit.ts";
 import { prove } from "./prove-host.test-kit.ts";
 import { openRealProvider } from "./real-provider.test-kit.ts";
 import { endow } from "./toy-worker.test-kit.ts";
@@ -111,6 +111,30 @@ test("a host of four devices works on four parts at once, with four bonds, and i
 	await eventually(async () => (await deposit()).locked === 0n);
 	const price = BigInt(jobs[0]!.offer.terms.priceMicros) * 10n ** 12n;
 	assert.equal(await owed(), BigInt(jobs.length + 1) * price);
+});
+
+test("two hosts of one owner work on two jobs at once, also where both lists are published before either has one", async () => {
+	await provider.stop();
+	const { contracts } = stage.chain!;
+	const gate = Promise.withResolvers<void>();
+	const at = async (place: string) => (place === "offered" ? gate.promise : undefined);
+	const chain = { contracts, account: workerAccount(1) };
+	const siblings = [await stage.worker(1, { at, chain }), await stage.worker(2, { at, chain })];
+	await eventually(async () => {
+		const { rows } = await stage.validator.client.listJobHosts({ query: {} });
+		return rows.length === 2 && rows.every((row) => siblings.some(({ id }) => id === row.provider));
+	});
+	const orders = [];
+	for (const salt of ["b1", "b2"]) orders.push(await prepare(stage, { method, salt: salt.repeat(32) }));
+	const jobs = await Promise.all(orders.map((body) => stage.customer.submitJob({ body: body as never })));
+	const had = await eventually(async () => {
+		const parts = await Promise.all(jobs.map(({ id }) => partOf(id)));
+		return parts.every(({ state }) => state === "assigned") && parts.map((part) => part.provider);
+	});
+	assert.deepEqual(had.toSorted(), siblings.map(({ id }) => id).sort());
+	gate.resolve();
+	for (const { id } of jobs) assert.equal((await jobOver(stage.customer, id)).record.parts[0]!.state, "paid");
+	for (const { errors } of siblings) assert.deepEqual(errors, []);
 });
 
 const isDrawn = (body: unknown): boolean => (body as { readonly block: string | null }).block !== null;

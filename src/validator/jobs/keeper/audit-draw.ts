@@ -1,10 +1,16 @@
 // Who audits a part: drawn like its provider, of those that could run it, and neither its provider nor of its
 // owner or network.
-import { fittingDevices, fittingHosts, type JobLimits, partWork } from "../../../market/jobs/fitting-hosts.ts";
+import {
+	type FittingHost,
+	fittingHosts,
+	type JobLimits,
+	oneOfEach,
+	partWork,
+} from "../../../market/jobs/fitting-hosts.ts";
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
 import { methodOf } from "../../../verify/methods/methods.ts";
-import { drawnHost, goOnDrawing, idleDevice, type ListedHost } from "./draw-part.ts";
+import { drawnHost, goOnDrawing, idleDevice } from "./draw-part.ts";
 import type { Job, JobContext } from "./job-context.ts";
 import type { KnownHost } from "./job-hosts.ts";
 
@@ -17,7 +23,7 @@ export async function hostsFor(
 	number: number,
 	{ excluded, bondMicros, isHosted = false }: Pick<JobLimits, "excluded" | "bondMicros" | "isHosted">,
 	known?: readonly KnownHost[],
-): Promise<ListedHost[]> {
+): Promise<FittingHost<KnownHost>[]> {
 	const { terms } = job.offer;
 	const { count } = partRange(terms, number);
 	const all = known ?? (await hosts.all());
@@ -25,17 +31,7 @@ export async function hostsFor(
 		...{ workMs: terms.workMs, priceMicros: terms.priceMicros, bondMicros, excluded, isHosted },
 		method: terms.method.name,
 	};
-	const work = partWork(await works.ofJob(job), count);
-	const devicesOf = new Map<string, KnownHost[]>();
-	for (const one of fittingDevices(all, work, limits, config.params)) {
-		const known = devicesOf.get(one.provider);
-		if (known === undefined) devicesOf.set(one.provider, [one]);
-		else known.push(one);
-	}
-	return fittingHosts(all, work, limits, config.params).map((host) => ({
-		...host,
-		devices: devicesOf.get(host.provider)!,
-	}));
+	return fittingHosts(all, partWork(await works.ofJob(job), count), limits, config.params);
 }
 
 /** Who audits, and on which of its devices. */
@@ -64,7 +60,9 @@ export async function nextAuditor(
 		const others = all.filter(
 			({ owner, network, provider }) => provider !== part.provider && owner !== own?.owner && network !== own?.network,
 		);
-		return hostsFor(context, job, part.part, { excluded: new Set(part.excluded), bondMicros: 0 }, others);
+		return oneOfEach(
+			await hostsFor(context, job, part.part, { excluded: new Set(part.excluded), bondMicros: 0 }, others),
+		);
 	});
 	if (drawn === null) return "wait";
 	if (drawn === "nobody") return null;

@@ -1,6 +1,7 @@
 // One look at one job: the chain's news first, then what the rules want now, one transition at a time, each
 // decided from the newest record. Called again until there is nothing to do but wait. Killed at any moment,
 // the next look goes on: everything it goes by lies in the store or on the chain.
+import { oneOfEach, sharedWeights } from "../../../market/jobs/fitting-hosts.ts";
 import { type JobStep, nextSteps } from "../../../market/jobs/next-steps.ts";
 import * as transitions from "../../../market/jobs/transitions.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";
@@ -101,10 +102,10 @@ async function draw(context: JobContext, job: Job, part: JobPart, only: string |
 		const limits = { excluded: new Set(part.excluded), bondMicros, isHosted };
 		const able = await hostsFor(context, job, part.part, limits);
 		if (only !== null) return able.filter(({ provider }) => provider === only);
-		if (able.length >= ENOUGH_FREE) return able;
 		// The list binds: one with a single host that was free at this moment would make the part wait for it
 		// among all others.
-		return hostsFor(context, job, part.part, limits, await hosts.known());
+		const areEnough = oneOfEach(able).length >= ENOUGH_FREE;
+		return sharedWeights(areEnough ? able : await hostsFor(context, job, part.part, limits, await hosts.known()));
 	});
 	if (drawn === null || drawn === "nobody") return false;
 	// One at a time: two jobs must not be given to one host.
