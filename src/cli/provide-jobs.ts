@@ -28,7 +28,7 @@ export const jobOptions = group("jobs", {
 	"job-bond": number("AMOUNT", "largest bond for a part (default: no limit)", [0, 1e9]),
 	"job-minutes": whole("N", "longest time limit of a part", [1, 10_080], 1440),
 	"job-memory": number("GB", "memory of the device that a job may use (default: all of it)", [0.01, 1e6]),
-	"job-disk": number("GB", "disk for inputs, states and results of all jobs here", [0.1, 1e6], 20),
+	"job-disk": number("GB", "disk for inputs, states and results of the jobs of each device", [0.1, 1e6], 20),
 	"job-method": list("METHOD", `take only jobs that are checked like this: ${orList(METHOD_NAMES)} (default: all)`),
 	"job-gas": whole(
 		"GAS",
@@ -38,10 +38,10 @@ export const jobOptions = group("jobs", {
 	"job-prove": flag(
 		"end disputes about claims that have a zk proof by that proof (docs/zk.md §15); it takes more gas than answers",
 	),
-	"job-device": whole(
+	"job-device": list(
 		"N",
-		"the device that works, as assay devices numbers them (default: the first GPU, else the CPU)",
-		[0, 1023],
+		"a device that works, as assay devices numbers them; each takes parts of its own (default: every GPU, else every CPU)",
+		{ pattern: /^\d{1,4}$/, is: "the number of a device" },
 	),
 	powers: text("FILE", "powers of tau for zk jobs, Ignition's file (docs/zk.md §1; or ASSAY_POWERS)", {
 		env: "ASSAY_POWERS",
@@ -60,15 +60,25 @@ interface JobHome {
 	readonly onEvent: ProviderOptions["onEvent"];
 }
 
-function deviceOf(wanted: number | undefined, { devices }: HostClaim): number {
+/** Those that work: what the owner names, else every GPU, else every CPU. */
+export function devicesOf(wanted: readonly string[] | undefined, { devices }: Pick<HostClaim, "devices">): number[] {
 	const kinds = devices.map(({ kind }) => kind);
-	const device = wanted ?? Math.max(0, kinds.includes("gpu") ? kinds.indexOf("gpu") : kinds.indexOf("cpu"));
-	if (kinds[device] === undefined || kinds[device] === "disk")
-		throw usageError(`--job-device ${device}: this machine has ${kinds.map((kind, i) => `${i} ${kind}`).join(", ")}`);
-	return device;
+	const best = kinds.includes("gpu") ? "gpu" : "cpu";
+	const chosen = wanted?.map(Number) ?? kinds.flatMap((kind, i) => (kind === best ? [i] : []));
+	const wrong = chosen.find((device) => kinds[device] !== "gpu" && kinds[device] !== "cpu");
+	if (wrong !== undefined || chosen.length === 0)
+		throw usageError(
+			`--job-device ${wrong ?? ""}: this machine has ${kinds.map((kind, i) => `${i} ${kind}`).join(", ")}`,
+		);
+	return [...new Set(chosen)].sort((a, b) => a - b);
 }
 
-function limitsOf(values: JobValues, home: JobHome, { devices, host }: HostClaim, device: number): JobLimits {
+function limitsOf(
+	values: JobValues,
+	home: JobHome,
+	{ devices, host }: HostClaim,
+	working: readonly number[],
+): JobLimits {
 	const methods = values["job-method"] ?? METHOD_NAMES;
 	const wrong = methods.find((one) => !METHOD_NAMES.includes(one as MethodName));
 	if (wrong !== undefined) throw usageError(`--job-method takes ${METHOD_NAMES.join(", ")}, not '${wrong}'`);
@@ -76,7 +86,11 @@ function limitsOf(values: JobValues, home: JobHome, { devices, host }: HostClaim
 	const [price, bond, memory] = [values["job-price"], values["job-bond"], values["job-memory"]];
 	const answerGas = values["job-gas"];
 	return {
-		memoryBytes: memory === undefined ? devices[device]!.memoryBytes || host.ramBytes : gigabytes(memory),
+		// What each of them has it proves; here is only what its owner keeps back.
+		memoryBytes:
+			memory === undefined
+				? Math.max(...working.map((device) => devices[device]!.memoryBytes || host.ramBytes))
+				: gigabytes(memory),
 		diskBytes: gigabytes(values["job-disk"]),
 		minutes: values["job-minutes"],
 		pricePerHourMicros: price === undefined ? home.pricePerHourMicros : Math.round(price * MICROS),
@@ -96,15 +110,24 @@ export function providerJobs(values: JobValues, io: CliIo, home: JobHome): NonNu
 	return async ({ claim, hold }) => {
 		const { clockUs, nowMs, randomBytes } = realEnvironment();
 		const { folder, signer, engine, memoryBytes, onEvent } = home;
-		const device = deviceOf(values["job-device"], claim);
-		const limits = limitsOf(values, home, claim, device);
+		const devices = devicesOf(values["job-device"], claim);
+		const limits = limitsOf(values, home, claim, devices);
 		const { openHostJobs } = await import("../provider/jobs/host-jobs.ts");
 		const { jobEngines } = await import("../provider/jobs/job-engine.ts");
 		const { openJobDesk } = await import("../provider/jobs/job-desk.ts");
 		return openHostJobs({
-			...{ dataFolder: folder, limits, hold, nowMs, onEvent, after: realAfter, chain: await chainOf(home, deposit) },
+			...{
+				dataFolder: folder,
+				devices,
+				limits,
+				hold,
+				nowMs,
+				onEvent,
+				after: realAfter,
+				chain: await chainOf(home, deposit),
+			},
 			...(await powersOfHome(values.powers, home, io)),
-			startEngine: jobEngines({ engine, env: io.env, device, memoryBytes, clockUs, randomBytes }),
+			startEngine: jobEngines({ engine, env: io.env, devices: claim.devices, memoryBytes, clockUs, randomBytes }),
 			deskOf: (url, validatorKey) => openJobDesk({ url, validatorKey, signer, nowMs, randomBytes }),
 		});
 	};

@@ -5,8 +5,7 @@ import type { AgentEnd } from "../engine/agent/agent-socket.ts";
 import { AssayError } from "../protocol/assay-error.ts";
 import type { HostClaim } from "../protocol/probe/evidence.ts";
 import type { Finding, VerdictStatus } from "../protocol/probe/verdict.ts";
-import type { AskedPart } from "./jobs/job-desk.ts";
-import type { PartNews } from "./jobs/work-part.ts";
+import type { PartNews, Placed } from "./jobs/work-part.ts";
 
 export type ProviderEvent =
 	| { readonly kind: "dialling"; readonly url: string }
@@ -46,7 +45,7 @@ export type ProviderEvent =
 	/** An opening of an answer was demanded on chain, and given. */
 	| { readonly kind: "demanded"; readonly call: number; readonly device: number }
 	/** A part of a job, or an audit of it, got so far. */
-	| ({ readonly kind: "job"; readonly state: PartNews; readonly detail: string } & AskedPart)
+	| ({ readonly kind: "job"; readonly state: PartNews; readonly detail: string } & Placed)
 	/** Something to be looked at; the provider goes on. */
 	| { readonly kind: "trouble"; readonly code: string; readonly detail: string };
 

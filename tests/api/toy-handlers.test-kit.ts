@@ -208,14 +208,8 @@ export const toyHandlers: Handlers = {
 		rows: [
 			{
 				...{ provider: provider.id, isFree: true, pricePerHourMicros: 1, reliabilityPpm: 2, freeBondMicros: 3 },
-				...{
-					memoryBytes: 4,
-					int8OpsPerS: 5,
-					bytesPerS: 6,
-					int32OpsPerS: 8,
-					mostWorkMs: 7,
-					methods: ["sampled" as const],
-				},
+				...{ mostWorkMs: 7, methods: ["sampled" as const] },
+				devices: [{ device: 0, isFree: true, memoryBytes: 4, int8OpsPerS: 5, bytesPerS: 6, int32OpsPerS: 8 }],
 				...{ attested: "none" as const, isSimulated: false },
 			},
 		],
@@ -292,7 +286,7 @@ export const toyHandlers: Handlers = {
 	getFraud: () => ({ bytes: evidenceBytes, sizeBytes: evidenceBytes.length, sha256: EVIDENCE }),
 	getPartOffer: () => ({
 		...{ id: toyJob.id, part: 0, attempt: 1, audit: null, spec: toySpec, terms: toyTerms, escrow: null },
-		...{ assignment: null, first: 0, count: 4, start: EVIDENCE, begin: null, previous: null, perWindow: 1 },
+		...{ device: 0, assignment: null, first: 0, count: 4, start: EVIDENCE, begin: null, previous: null, perWindow: 1 },
 		...{ beatMs: 15_000, untilMs: NOW_MS, nowMs: NOW_MS },
 	}),
 	acceptPart: () => ({ state: "running", untilMs: 1, nowMs: 1 }),

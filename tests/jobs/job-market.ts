@@ -135,7 +135,7 @@ export async function openJobMarket(over: ParamOverrides = {}): Promise<JobMarke
 			await endow(account, isAuditor ? 0n : DEPOSIT);
 			const chain = await openJobChain(contracts, account, signer.key);
 			const jobs = await openHostJobs({
-				dataFolder: mkdtempSync(join(data.path, "provider-")),
+				...{ dataFolder: mkdtempSync(join(data.path, "provider-")), devices: [0] },
 				limits: {
 					...{ memoryBytes: 2 ** 30, diskBytes: 2 ** 30, minutes: 60, pricePerHourMicros: 3_600_000 },
 					...{ leastMicros: 0, mostBondMicros: Number.MAX_SAFE_INTEGER, methods },

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import gas from "../../contracts/gas.json" with { type: "json" };
 import { drawFrom, drawSeed, drawWindows, isAuditedByChance, listHash } from "../../src/market/jobs/draw.ts";
 import { auditChancePpm, auditMicros, convictedShares, isTooFast } from "../../src/market/jobs/economics.ts";
-import { fittingHosts, type JobHost, partWork } from "../../src/market/jobs/fitting-hosts.ts";
+import { fittingHosts, type JobHost, oneOfEach, partWork } from "../../src/market/jobs/fitting-hosts.ts";
 import * as rules from "../../src/market/jobs/job-rules.ts";
 import { type JobQuote, type QuoteInput, quoteJob } from "../../src/market/jobs/quote.ts";
 import { DEFAULT_PARAMS } from "../../src/market/params.ts";
@@ -34,7 +34,7 @@ const nameOf = (n: number): string => createHash("sha256").update(`paper host ${
 export const HOSTS: readonly JobHost[] = Array.from({ length: 6 }, (_, n) => ({
 	...{ provider: nameOf(n), owner: `owner ${n}`, network: `10.0.${n}.0/24`, isFree: true },
 	...{ pricePerHourMicros: 3_600_000, reliabilityPpm: 900_000, freeBondMicros: 1e12 },
-	...{ memoryBytes: 80e9, ...PROVEN_H200 },
+	...{ device: 0, memoryBytes: 80e9, ...PROVEN_H200 },
 }));
 export const SEGMENTS = 200;
 export const PER_WINDOW = 2;
@@ -170,7 +170,10 @@ export class PaperJob {
 		const limits = { workMs, priceMicros, bondMicros, excluded: new Set([...part.excluded, ...not]) };
 		const { count: segments } = rules.partRange(this.record.terms, part.part);
 		const work = partWork({ peakBytes: 1e9, time: timeOf(this.ops * (this.cheat.parts ?? 1)) }, segments);
-		const list = fittingHosts(HOSTS, work, limits, PARAMS).map(({ provider }) => ({ provider, weightPpm: 1_000_000 }));
+		const list = oneOfEach(fittingHosts(HOSTS, work, limits, PARAMS)).map(({ provider }) => ({
+			provider,
+			weightPpm: 1_000_000,
+		}));
 		const of = { job: this.number, part: part.part, attempt: part.attempt + (role === 0 ? 1 : 0), role };
 		const block = sha("block", this.number, part.attempt, role, not.length, part.audits.length);
 		return drawFrom(list, drawSeed(of, listHash(list), sha("secret", this.number), block), count);

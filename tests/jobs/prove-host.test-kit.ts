@@ -14,14 +14,23 @@ export async function prove(
 		int8 = 1e9,
 		bytesPerS = 1e9,
 		attestation = null,
-	}: { nowMs?: number; int8?: number; bytesPerS?: number; attestation?: ProbeAttestation | null } = {},
+		devices = 1,
+	}: {
+		nowMs?: number;
+		/** Of each device, or of one after the other. */
+		int8?: number | readonly number[];
+		bytesPerS?: number;
+		attestation?: ProbeAttestation | null;
+		devices?: number;
+	} = {},
 ): Promise<void> {
+	const numbers = Array.from({ length: devices }, (_, device) => device);
 	await probeByHand(store, provider, `proof of ${provider} at ${nowMs}`, {
-		...{ startedAtMs: nowMs - 1000, finishedAtMs: nowMs, devices: [gpu(0)], attestation },
-		figures: [
-			figure(0, "memory.resident", MEMORY, "B"),
-			figure(0, "gemm.int8", int8),
-			figure(0, "memory.bandwidth", bytesPerS, "B/s"),
-		],
+		...{ startedAtMs: nowMs - 1000, finishedAtMs: nowMs, devices: numbers.map((device) => gpu(device)), attestation },
+		figures: numbers.flatMap((device) => [
+			figure(device, "memory.resident", MEMORY, "B"),
+			figure(device, "gemm.int8", typeof int8 === "number" ? int8 : int8[device]!),
+			figure(device, "memory.bandwidth", bytesPerS, "B/s"),
+		]),
 	});
 }

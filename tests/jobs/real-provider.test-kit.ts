@@ -135,6 +135,7 @@ export async function openRealProvider(o: RealProviderOptions): Promise<Provider
 			openHostJobs({
 				...{
 					dataFolder: join(o.dataFolder),
+					devices: claim.devices.flatMap(({ kind }, i) => (kind === "cpu" ? [i] : [])),
 					limits,
 					chain,
 					hold,
@@ -147,8 +148,7 @@ export async function openRealProvider(o: RealProviderOptions): Promise<Provider
 				startEngine:
 					o.startEngine ??
 					jobEngines({
-						...{ engine, env: process.env, memoryBytes: 8e9, clockUs, randomBytes },
-						device: claim.devices.findIndex(({ kind }) => kind === "cpu"),
+						...{ engine, env: process.env, devices: claim.devices, memoryBytes: 8e9, clockUs, randomBytes },
 					}),
 				deskOf: (url, validatorKey) => {
 					const desk = openJobDesk({ url, validatorKey, signer: o.signer, nowMs, randomBytes });

@@ -54,7 +54,12 @@ export async function startToyWorker(o: WorkerOptions) {
 			account: account === undefined ? null : account.address.slice(2).toLowerCase(),
 			consent: account === undefined ? null : await signJobConsent(account, o.signer.key),
 			...{ pricePerHourMicros: o.pricePerHourMicros ?? 3_600_000, mostBondMicros: Number.MAX_SAFE_INTEGER },
-			...{ memoryBytes: MEMORY, minutes: 60, methods: o.methods ?? ["redundant", "sampled", "optimistic", "zk"] },
+			...{
+				memoryBytes: MEMORY,
+				minutes: 60,
+				devices: [0],
+				methods: o.methods ?? ["redundant", "sampled", "optimistic", "zk"],
+			},
 		},
 		handlers: {
 			async job({ job, part, attempt, audit }) {

@@ -111,7 +111,7 @@ async function startLiar(stage: Omit<Stage, "worker">, o: Dispute, lie: LiePlace
 	await endow(contracts, treasurer, account, 0n, 1000n * UNIT);
 	const engine = lyingEngine((await findEngine(hostPlatform())).path, lie);
 	const { clockUs, randomBytes } = realEnvironment();
-	const options = { engine, env: process.env, memoryBytes: 8e9, device: 0, clockUs, randomBytes };
+	const options = { engine, env: process.env, devices: [], memoryBytes: 8e9, clockUs, randomBytes };
 	const news: string[] = [];
 	const provider = await openRealProvider({
 		...{ url: stage.validator.url, signer, dataFolder: join(o.scratch, `liar-${o.number}`), engine },

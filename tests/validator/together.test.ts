@@ -134,8 +134,16 @@ test("two cards of one name pass together and are cleared of it", async () => {
 });
 
 const JOBS: JobsOffer = {
-	...{ account: null, consent: null, pricePerHourMicros: 1, mostBondMicros: 0, memoryBytes: 1e9, minutes: 60 },
-	methods: ["sampled"],
+	...{
+		account: null,
+		consent: null,
+		pricePerHourMicros: 1,
+		mostBondMicros: 0,
+		memoryBytes: 1e9,
+		minutes: 60,
+		devices: [0],
+	},
+	...{ methods: ["sampled"], devices: [0] },
 };
 
 test("on a trial network those that stand for others' hosts on its own machine are no suspects; anybody else is", async () => {

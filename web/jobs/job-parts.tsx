@@ -30,12 +30,14 @@ function checks({ audits, proven }: Pick<Part, "audits" | "proven">): string {
 	return `${agreed} of ${audits.length} agree${differ > 0 ? `, ${differ} differ` : ""}`;
 }
 
-/** What its host proved, where it takes jobs now. */
-function Proven({ host }: { host: JobHostView | undefined }) {
-	if (host === undefined) return null;
+/** Which of its host's devices has it, and what that one proved, where it takes jobs now. */
+function Proven({ host, device }: { host: JobHostView | undefined; device: number | undefined }) {
+	const proven = host?.devices.find((one) => one.device === device);
+	if (host === undefined || proven === undefined) return null;
 	return (
 		<span class="dim small-text" title="Proven by probes, not what the host says">
-			{formatFigure(host.int8OpsPerS, "op/s", "gemm.int8")} int8, {formatBytes(host.memoryBytes)}
+			{host.devices.length > 1 ? `device ${device}, ` : ""}
+			{formatFigure(proven.int8OpsPerS, "op/s", "gemm.int8")} int8, {formatBytes(proven.memoryBytes)}
 		</span>
 	);
 }
@@ -77,7 +79,7 @@ export function PartsPanel({ parts, live, hosts, perWindow }: PartsProps) {
 								) : (
 									<>
 										<Id id={one.provider} href={`/providers/${one.provider}`} /> <AttestedOf id={one.provider} />{" "}
-										<Proven host={known.get(one.provider)} />
+										<Proven host={known.get(one.provider)} device={one.device} />
 									</>
 								)}
 							</td>

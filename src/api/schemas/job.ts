@@ -3,6 +3,7 @@
 // from the bytes.
 import * as z from "zod/mini";
 import { METHOD_NAMES } from "../../protocol/network/job.ts";
+import { MAX_DEVICES } from "../../protocol/probe/evidence.ts";
 import { decimal, integer, matching, note } from "./base.ts";
 import { atMs, chainHex, count, cursor, hex32, micros, paging, ppm, providerId, said, text } from "./primitives.ts";
 import { searchText } from "./provider.ts";
@@ -105,17 +106,23 @@ const jobOffer = z.strictObject({
 	),
 });
 
-export const jobHostsQuery = z.strictObject({ ...paging });
-export const jobHost = z.object({
-	provider: providerId,
+const deviceNumber = integer(0, MAX_DEVICES - 1);
+const jobDevice = z.object({
+	device: note(deviceNumber, "As its host numbers them"),
 	isFree: z.boolean(),
-	pricePerHourMicros: note(micros, "The least that an hour of work must bring, by proven speed"),
-	reliabilityPpm: ppm,
-	freeBondMicros: note(micros, "What it can lock for a part now"),
 	memoryBytes: note(count, "Proven, and allowed by its owner; 0: none was proven"),
 	int8OpsPerS: count,
 	bytesPerS: count,
 	int32OpsPerS: note(count, "0: none was proven; then its int8 figure tells"),
+});
+export const jobHostsQuery = z.strictObject({ ...paging });
+export const jobHost = z.object({
+	provider: providerId,
+	isFree: note(z.boolean(), "One of its devices is"),
+	devices: note(z.array(jobDevice), "Each takes a part of its own"),
+	pricePerHourMicros: note(micros, "The least that an hour of work must bring, by proven speed"),
+	reliabilityPpm: ppm,
+	freeBondMicros: note(micros, "What it can lock for a part now"),
 	mostWorkMs: note(count, "Longest time limit of a part"),
 	methods: z.array(jobMethod.shape.name),
 	attested: note(attestedLevel, "What its devices signed in its last valid probe, as it counts for attested jobs here"),
@@ -148,6 +155,7 @@ export const submitBody = z.strictObject({ spec: jobSpec, offer: jobOffer });
 const partState = z.enum(["open", "assigned", "running", "claimed", "paid", "refunded"]);
 const jobAudit = z.object({
 	auditor: note(z.nullable(providerId), "Null: the validator itself"),
+	device: note(z.optional(deviceNumber), "The device of that host that audits"),
 	first: note(count, "Counted from the part's first segment"),
 	count,
 	untilMs: count,
@@ -160,6 +168,7 @@ const jobPart = z.object({
 	attempt: count,
 	state: partState,
 	provider: z.nullable(providerId),
+	device: note(z.optional(deviceNumber), "The device of that host that runs it"),
 	base: count,
 	isAlone: z.boolean(),
 	untilMs: count,
@@ -272,6 +281,7 @@ export const partOffer = z.object({
 	part: partNumber,
 	attempt,
 	audit: note(z.nullable(auditNumber), "Null: the part itself is to be run and claimed"),
+	device: note(deviceNumber, "The device that is to run it: drawn, quoted and judged by what this one proved"),
 	spec: jobSpec,
 	terms: jobTerms,
 	escrow: z.nullable(jobEscrow),

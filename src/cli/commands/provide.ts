@@ -81,8 +81,8 @@ function judgedLine({ probe, validatorKey, status, code, findings }: ProviderEve
 	return `probe ${probe} by ${short(validatorKey)}: ${status}${code === null ? "" : ` [${code}]`}${told.join("")}`;
 }
 
-function jobLine({ job, part, audit, state, detail }: ProviderEvent & { readonly kind: "job" }): string {
-	const what = `${audit === null ? "part" : "audit of part"} ${part} of job ${short(job)}`;
+function jobLine({ job, part, audit, device, state, detail }: ProviderEvent & { readonly kind: "job" }): string {
+	const what = `${audit === null ? "part" : "audit of part"} ${part} of job ${short(job)} on device ${device}`;
 	return `${what}: ${state}${detail === "" ? "" : `, ${detail}`}`;
 }
 

@@ -1,6 +1,6 @@
-// `assay job plan FILE --host ID|all`: what the job would take and cost on hosts of a network, by their
-// proven figures and their owners' prices. Nothing is uploaded and nobody is asked for anything but the list
-// of hosts. Page: docs/jobs.md §13.
+// `assay job plan FILE --host ID|all`: what the job would take and cost on the devices of hosts of a network,
+// by their proven figures and their owners' prices. Nothing is uploaded and nobody is asked for anything but
+// the list of hosts. Page: docs/jobs.md §13.
 import type { ApiClient } from "../../api/create-client.ts";
 import type { JobHostView } from "../../api/types.ts";
 import { costMicros, type Miss, missOf, modelledMs, partWork } from "../../market/jobs/fitting-hosts.ts";
@@ -26,8 +26,11 @@ export type HostValues = Partial<Values<typeof apiOptions>> & {
 	readonly method: string | undefined;
 };
 
-interface HostPlan extends JobHostView {
-	/** Of the whole job, by the model of the work and the host's proven speed. */
+type DeviceView = JobHostView["devices"][number];
+
+/** Of one device of a host. */
+interface HostPlan extends Omit<JobHostView, "devices" | "isFree">, DeviceView {
+	/** Of the whole job, by the model of the work and the device's proven speed. */
 	readonly modelledMs: number;
 	/** The work alone, at its owner's price: no fee, no checks. */
 	readonly costMicros: number;
@@ -57,16 +60,19 @@ export async function planOnHosts(
 		const [hosts, { params: published }] = await Promise.all([hostsNamed(client, wanted), client.getParams()]);
 		const params = publishedParams(published);
 		return hosts
+			.flatMap(({ devices, ...host }) => devices.map((device) => ({ ...host, ...device })))
 			.map((host) => ({
 				...{ ...host, modelledMs: modelledMs(work, host), costMicros: costMicros(work, host, params), method },
 				miss: missOf(asHost(host), work, limits, params),
 			}))
-			.sort((a, b) => a.costMicros - b.costMicros);
+			.sort((a, b) => a.costMicros - b.costMicros || a.modelledMs - b.modelledMs);
 	});
 }
 
 /** Whose it is counts only where several are chosen. */
-const asHost = (host: JobHostView) => ({ ...host, owner: host.provider, network: host.provider });
+const asHost = <T extends Pick<JobHostView, "provider">>(host: T) => ({
+	...{ ...host, owner: host.provider, network: host.provider },
+});
 
 async function hostsNamed(client: ApiClient, wanted: string): Promise<readonly JobHostView[]> {
 	const only = wanted === "all" ? null : (await findProvider(client, wanted)).id;
@@ -84,6 +90,7 @@ async function hostsNamed(client: ApiClient, wanted: string): Promise<readonly J
 
 const columns: readonly Column<HostPlan>[] = [
 	left("host", ({ provider }) => shortId(provider)),
+	right("device", ({ device }) => `${device}`),
 	right("takes about", ({ modelledMs: ms }) => (ms < 1000 ? `${ms} ms` : wholeSpan(ms))),
 	right("work costs", ({ costMicros: micros }) => formatMicros(micros)),
 	right("an hour", ({ pricePerHourMicros: micros }) => formatMicros(micros)),

@@ -70,6 +70,8 @@ const rollAnswer = object({
 	...{ rounds: int(1, MAX_ROLL_ROUNDS), keep: int(1, MAX_ROLL_ROUNDS), end: hex(32), last: hex(32) },
 });
 
+/** One of a host's devices, by their order in its claim. */
+export const deviceNumber = int(0, MAX_DEVICES - 1);
 const aboutChannel = { asker: "validator", subject: "channel" } as const;
 const aboutJob = { asker: "validator", subject: "job", deadline: "jobMs" } as const;
 const attemptOf = { part: int(0, 0xffff_ffff), attempt: int(1, 0xffff) };
@@ -140,7 +142,12 @@ export const agentCalls = {
 	 * A part of a job is there for this provider; `audit` is the number of an audit of it, null: the part
 	 * itself. Only a nudge: what it is about the provider fetches itself, over the API. docs/jobs.md §13.
 	 */
-	job: { ...aboutJob, request: { ...attemptOf, audit: orNull(int(0, MAX_AUDITS)) }, reply: "offered", answer: {} },
+	job: {
+		...aboutJob,
+		request: { ...attemptOf, audit: orNull(int(0, MAX_AUDITS)), device: deviceNumber },
+		reply: "offered",
+		answer: {},
+	},
 	/**
 	 * About a claim, docs/jobs.md §6: a question as canonical JSON, its answer as such, and the signature of
 	 * the account that made the claim where the answer is a first word (docs/chain.md §12). Null: none is due.

@@ -10,14 +10,14 @@ import type { Fields, Shape, Typed, TypedFields } from "../../protocol/bytes/sha
 import { hex, int, list, object, oneOf, orNull, pattern, text } from "../../protocol/bytes/shape.ts";
 import { codedError } from "../../protocol/coded-error.ts";
 import { METHOD_NAMES } from "../../protocol/network/job.ts";
-import type { HostClaim } from "../../protocol/probe/evidence.ts";
+import { type HostClaim, MAX_DEVICES } from "../../protocol/probe/evidence.ts";
 import { parseClaim } from "../client/parse-claim.ts";
 import type { AnswerMessage, AskMessage, SubjectField } from "./agent-calls.ts";
-import { agentCalls, bool, MAX_DETAIL_CHARS, port, sshHost, subjects } from "./agent-calls.ts";
+import { agentCalls, bool, deviceNumber, MAX_DETAIL_CHARS, port, sshHost, subjects } from "./agent-calls.ts";
 import type { AgentSide } from "./agent-handshake.ts";
 
-/** 7: method `attested` among those that a provider takes. */
-export const AGENT_VERSION = 7;
+/** 8: the devices of a provider that work, and the device that a part is for. */
+export const AGENT_VERSION = 8;
 /** Of one control message, as UTF-8. */
 export const MAX_CONTROL_BYTES = 64 << 10;
 /** Of one data message, without its channel. */
@@ -35,6 +35,8 @@ const jobs = object({
 	...{ account: orNull(hex(20)), consent: orNull(hex(65)) },
 	...{ pricePerHourMicros: int(), mostBondMicros: int(), memoryBytes: int(), minutes: int() },
 	methods: list(oneOf(...METHOD_NAMES), METHOD_NAMES.length),
+	/** Those of the host's devices that work, by their numbers in its claim. Each takes a part of its own. */
+	devices: list(deviceNumber, MAX_DEVICES),
 });
 /**
  * What a provider asks for its devices; none of it is proven. `ssh` is null when it is not rentable, `jobs`

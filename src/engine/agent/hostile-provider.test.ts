@@ -244,7 +244,10 @@ test("questions about jobs left unanswered cost a bounded time", () =>
 		async (door) => {
 			const about = { job: "00".repeat(32), part: 0, attempt: 1 };
 			await dialRaw(door.url);
-			await assert.rejects((await door.next()).ask("job", { ...about, audit: null }), isCode("AGENT_SILENT"));
+			await assert.rejects(
+				(await door.next()).ask("job", { ...about, audit: null, device: 0 }),
+				isCode("AGENT_SILENT"),
+			);
 			await dialRaw(door.url);
 			await assert.rejects((await door.next()).ask("ask", { ...about, question: "{}" }), isCode("AGENT_SILENT"));
 		},

@@ -6,14 +6,21 @@ import { nsOn, PROVEN_H200, sumOfTimes, type WorkTime } from "../../work/cost/wo
 import type { SegmentWork } from "../../work/program/job-work.ts";
 import type { Params } from "../params.ts";
 
-/** A host as the network knows it. Speeds and bytes are proven figures. */
+/**
+ * One device of a host, as the network knows it. Speeds and bytes are proven figures of that device; a host
+ * of several devices stands here several times.
+ */
 export interface JobHost {
 	readonly provider: string;
+	/** As its host numbers them. */
+	readonly device: number;
 	/** The account that is paid. */
 	readonly owner: string;
 	/** The network that its address lies in: /24, or /48. */
 	readonly network: string;
 	readonly isFree: boolean;
+	/** It works at something, whether that counts here or not; absent: no. */
+	readonly isAtWork?: boolean;
 	readonly pricePerHourMicros: number;
 	readonly reliabilityPpm: number;
 	readonly freeBondMicros: number;
@@ -155,18 +162,64 @@ export function createFirsts(): (host: Pick<JobHost, "owner" | "network">) => bo
 	};
 }
 
-/** Those that fit, ascending by name; of one owner, and of one network, the first alone. */
+/** A host by one of its devices, an idle one where there is, with all of them that fit. */
+export type FittingHost<Host extends JobHost> = Host & { readonly devices: readonly Host[] };
+
+const byName = (a: Pick<JobHost, "provider">, b: Pick<JobHost, "provider">): number =>
+	a.provider === b.provider ? 0 : a.provider < b.provider ? -1 : 1;
+
+/** Those that fit, ascending by name; their devices by their speed, the fastest first. */
 export function fittingHosts<Host extends JobHost>(
 	hosts: readonly Host[],
 	work: PartWork,
 	limits: JobLimits,
 	params: FitParams,
+): FittingHost<Host>[] {
+	const fitting = hosts
+		.filter((host) => missOf(host, work, limits, params) === null)
+		.map((host) => ({ host, ms: modelledMs(work, host) }))
+		.sort((a, b) => a.ms - b.ms || a.host.device - b.host.device);
+	const devicesOf = new Map<string, Host[]>();
+	for (const { host } of fitting) {
+		const known = devicesOf.get(host.provider);
+		if (known === undefined) devicesOf.set(host.provider, [host]);
+		else known.push(host);
+	}
+	return [...devicesOf.values()]
+		.map((devices) => ({ ...(devices.find(({ isAtWork }) => !isAtWork) ?? devices[0]!), devices }))
+		.sort(byName);
+}
+
+/**
+ * Those that may run one part beside each other: of one owner, and of one network, one alone, and who is idle
+ * before who is at work. Ascending by name.
+ */
+export function oneOfEach<Host extends Pick<JobHost, "provider" | "owner" | "network" | "isAtWork">>(
+	hosts: readonly Host[],
 ): Host[] {
 	const isFirst = createFirsts();
 	return hosts
-		.filter((host) => missOf(host, work, limits, params) === null)
-		.sort((a, b) => (a.provider < b.provider ? -1 : 1))
-		.filter(isFirst);
+		.toSorted((a, b) => Number(a.isAtWork ?? false) - Number(b.isAtWork ?? false) || byName(a, b))
+		.filter(isFirst)
+		.sort(byName);
+}
+
+/**
+ * All may be drawn for a part that one of them gets. Those of one owner, and those of one network, weigh
+ * together no more than one: whoever comes under many names is not drawn more often.
+ */
+export function sharedWeights<Host extends Pick<JobHost, "owner" | "network"> & { readonly weightPpm: number }>(
+	hosts: readonly Host[],
+): Host[] {
+	const [owners, networks] = [new Map<string, number>(), new Map<string, number>()];
+	for (const { owner, network } of hosts) {
+		owners.set(owner, (owners.get(owner) ?? 0) + 1);
+		networks.set(network, (networks.get(network) ?? 0) + 1);
+	}
+	return hosts.map((host) => {
+		const share = Math.max(owners.get(host.owner)!, networks.get(host.network)!);
+		return { ...host, weightPpm: Math.max(1, Math.floor(host.weightPpm / share)) };
+	});
 }
 
 /**

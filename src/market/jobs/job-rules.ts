@@ -63,8 +63,15 @@ function stands({ parts }: JobRecord, { part, base }: JobPart): boolean {
 	return before.attempt === base && (before.state === "claimed" || before.state === "paid");
 }
 
-/** A drawn provider is asked. */
-export function offer(job: JobRecord, number: number, provider: string, nowMs: number, params: Params): JobRecord {
+/** A drawn provider is asked, for one of its devices. */
+export function offer(
+	job: JobRecord,
+	number: number,
+	provider: string,
+	nowMs: number,
+	params: Params,
+	device?: number,
+): JobRecord {
 	const part = job.parts[number]!;
 	mustBe(part, "assign", "open");
 	if (nowMs > job.terms.startByMs) throw stateBad(part, "assign", "the time to start is over");
@@ -74,6 +81,7 @@ export function offer(job: JobRecord, number: number, provider: string, nowMs: n
 	return withPart(job, {
 		...newPart(number),
 		...{ attempt: part.attempt + 1, state: "assigned", provider, excluded: part.excluded, assignedAtMs: nowMs },
+		...(device !== undefined && { device }),
 		base: before?.attempt ?? 0,
 		isAlone: before !== undefined && before.provider !== provider,
 		untilMs: nowMs + params.jobAcceptMs,
@@ -196,14 +204,19 @@ export function auditWhole(job: JobRecord, number: number, untilMs: number): Job
 	const { count } = partRange(job.terms, number);
 	const audits = part.audits.map((audit) => {
 		if (audit.answer !== null || audit.auditor === null) return audit;
-		return { ...audit, auditor: null, tried: [...audit.tried, audit.auditor] };
+		return { ...withoutDevice(audit), auditor: null, tried: [...audit.tried, audit.auditor] };
 	});
 	const whole = { auditor: null, first: 0, count, untilMs, tried: [], answer: null, agrees: null };
 	return withPart(job, { ...part, audits: [...audits, whole] });
 }
 
+const withoutDevice = ({ device: _, ...audit }: JobAudit): Omit<JobAudit, "device"> => audit;
+
+/** Who audits from now on, and on which device. */
+export type AuditBy = Pick<JobAudit, "auditor" | "device" | "untilMs">;
+
 /** Another auditor in the place of one that was silent, would not, or lied. */
-export function replaceAudit(job: JobRecord, number: number, at: number, by: Pick<JobAudit, "auditor" | "untilMs">) {
+export function replaceAudit(job: JobRecord, number: number, at: number, by: AuditBy) {
 	const part = job.parts[number]!;
 	mustBe(part, "audit", "assigned", "running", "claimed");
 	const audit = part.audits[at];
@@ -211,7 +224,7 @@ export function replaceAudit(job: JobRecord, number: number, at: number, by: Pic
 	const tried = audit.auditor === null ? audit.tried : [...audit.tried, audit.auditor];
 	return withPart(job, {
 		...part,
-		audits: part.audits.with(at, { ...audit, ...by, tried, answer: null, agrees: null }),
+		audits: part.audits.with(at, { ...withoutDevice(audit), ...by, tried, answer: null, agrees: null }),
 	});
 }
 

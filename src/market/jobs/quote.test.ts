@@ -12,7 +12,9 @@ import {
 	missOf,
 	modelledMs,
 	nearestMiss,
+	oneOfEach,
 	partWork,
+	sharedWeights,
 } from "./fitting-hosts.ts";
 import { missText } from "./miss-text.ts";
 import { type QuoteInput, quoteJob } from "./quote.ts";
@@ -22,7 +24,7 @@ const P = DEFAULT_PARAMS;
 const host = (n: number, more: Partial<JobHost> = {}): JobHost => ({
 	...{ provider: n.toString(16).padStart(64, "0"), owner: `owner ${n}`, network: `10.0.${n}.0/24`, isFree: true },
 	...{ pricePerHourMicros: 3_600_000, reliabilityPpm: 900_000, freeBondMicros: 1e9 },
-	...{ memoryBytes: 80e9, ...PROVEN_H200 },
+	...{ device: 0, memoryBytes: 80e9, ...PROVEN_H200 },
 	...more,
 });
 const NONE: WorkTime = { productsNs: 0, memoryNs: 0, instructionsNs: 0, startsNs: 0 };
@@ -141,12 +143,76 @@ test("who has just what is wanted fits", () => {
 	assert.equal(missOf(just, WORK, limits, P), null, "a fifth of its time");
 });
 
-test("one owner, and one network, stands once on the list", () => {
-	const hosts = [host(3), host(1, { owner: "same" }), host(2, { owner: "same" }), host(4, { network: "10.0.3.0/24" })];
+const SAME = [host(3), host(1, { owner: "same" }), host(2, { owner: "same" }), host(4, { network: "10.0.3.0/24" })];
+const numbersOf = (hosts: readonly Pick<JobHost, "provider">[]): number[] =>
+	hosts.map(({ provider }) => Number(`0x${provider}`));
+
+test("of one owner, and of one network, one alone runs a part beside others, and an idle one rather", () => {
+	const fit = (hosts: readonly JobHost[]) => oneOfEach(fittingHosts(hosts, WORK, LIMITS, P));
+	assert.deepEqual(numbersOf(fit(SAME)), [1, 3]);
+	const busy = SAME.map((one) => (one.provider.endsWith("1") ? { ...one, isAtWork: true } : one));
+	assert.deepEqual(numbersOf(fit(busy)), [2, 3]);
+	assert.deepEqual(numbersOf(fit(SAME.map((one) => ({ ...one, isAtWork: true })))), [1, 3]);
+});
+
+test("for different parts all of them are drawn, and weigh together what one weighs", () => {
+	const all = fittingHosts(SAME, WORK, LIMITS, P).map((one) => ({ ...one, weightPpm: 1_000_001 }));
+	assert.deepEqual(numbersOf(all), [1, 2, 3, 4]);
+	const weights = (hosts: readonly (JobHost & { weightPpm: number })[]) =>
+		sharedWeights(hosts).map(({ weightPpm }) => weightPpm);
+	assert.deepEqual(weights(all), [500_000, 500_000, 500_000, 500_000]);
+	assert.deepEqual(weights(all.slice(1)), [1_000_001, 500_000, 500_000]);
+	// A thousand names of one owner in one network, and a stranger there: nobody weighs nothing.
+	const crowd = Array.from({ length: 1000 }, (_, i) => ({
+		...host(i, { owner: "crowd", network: "n" }),
+		weightPpm: 9,
+	}));
+	assert.deepEqual(new Set(weights(crowd)), new Set([1]));
+});
+
+test("each device of a host fits, or does not, by what itself has proven; the fastest comes first", () => {
+	const half = { int8OpsPerS: PROVEN_H200.int8OpsPerS / 2 };
+	const cards = [
+		host(1, { device: 0, ...half }),
+		host(1, { device: 1 }),
+		host(1, { device: 2, memoryBytes: 1e9 }),
+		host(1, { device: 3, int8OpsPerS: PROVEN_H200.int8OpsPerS / 100 }),
+		host(1, { device: 4, isFree: false }),
+		host(1, { device: 5 }),
+	];
+	const limits = { ...LIMITS, workMs: 2 * LIMITS.workMs };
+	const [found, ...others] = fittingHosts(cards, WORK, limits, P);
+	assert.deepEqual(others, []);
 	assert.deepEqual(
-		fittingHosts(hosts, WORK, LIMITS, P).map(({ provider }) => Number(`0x${provider}`)),
-		[1, 3],
+		found!.devices.map(({ device }) => device),
+		[1, 5, 0],
 	);
+	const busy = cards.map((one) => (one.device === 1 ? { ...one, isAtWork: true } : one));
+	assert.equal(fittingHosts(busy, WORK, limits, P)[0]!.device, 5, "it stands for the host");
+	// The price, as well: who asks for an hour is paid by the card, not by the host's best one.
+	const cost = (device: number) => costMicros(WORK, cards[device]!, P);
+	assert.ok(cost(0) > 1.9 * cost(1));
+	assert.deepEqual(
+		fittingHosts(cards, WORK, { ...limits, priceMicros: cost(1) }, P)[0]!.devices.map(({ device }) => device),
+		[1, 5],
+	);
+});
+
+test("a quote sees one host by its best card: eight cards are not eight hosts, and a slow one beside sets nothing", () => {
+	const one = quoteJob(INPUT, HOSTS, P);
+	const more = HOSTS.flatMap((each) => [
+		each,
+		...Array.from({ length: 7 }, (_, i) => ({ ...each, device: i + 1, int8OpsPerS: each.int8OpsPerS / 8 })),
+	]);
+	const { hosts, priceMicros, parts, workMs } = quoteJob(INPUT, more, P);
+	assert.deepEqual({ hosts, priceMicros, parts, workMs }, pick(one));
+	assert.throws(
+		() => quoteJob({ ...INPUT, method: { name: "redundant", count: 5 } }, more, P),
+		/JOB_NO_PROVIDER|needs 5/,
+	);
+});
+const pick = ({ hosts, priceMicros, parts, workMs }: ReturnType<typeof quoteJob>) => ({
+	...{ hosts, priceMicros, parts, workMs },
 });
 
 const segmentsOf = (segment: WorkTime) => ({ init: NONE, segment });

@@ -19,6 +19,7 @@ import {
 	missOf,
 	modelledMs,
 	nearestMiss,
+	oneOfEach,
 	type PartWork,
 	partWork,
 } from "./fitting-hosts.ts";
@@ -203,10 +204,10 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 	);
 	// As the draw will look for them. Whoever runs it a second time locks nothing.
 	const limits = { ...open, workMs, priceMicros, bondMicros: bond };
-	const drawn = fittingHosts(hosts, work, limits, params);
+	const drawn = oneOfEach(fittingHosts(hosts, work, limits, params));
 	mustFit(method, drawn.length, 1, () => nearestMiss(hosts, work, limits, params));
 	const runners = { ...limits, bondMicros: 0 };
-	mustFit(method, fittingHosts(hosts, work, runners, params).length, needed, () =>
+	mustFit(method, oneOfEach(fittingHosts(hosts, work, runners, params)).length, needed, () =>
 		nearestMiss(hosts, work, runners, params),
 	);
 	return {

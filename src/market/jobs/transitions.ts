@@ -38,20 +38,26 @@ const says = (
 	{ priceMicros }: JobRecord["terms"],
 ): Outcome[] => (provider === null ? [] : [{ provider, part, attempt, outcome, valueMicros: priceMicros }]);
 
-/**
- * `passed`: drawn before it, and busy or away, so that everybody can see whom the validator says it passed
- * over.
- */
+interface OfferedTo {
+	readonly device: number;
+	readonly nowMs: number;
+	/**
+	 * Drawn before it, and busy, away or without the bond, so that everybody can see whom the validator says it
+	 * passed over.
+	 */
+	readonly passed: readonly { readonly provider: string; readonly why: string }[];
+}
+
 export function offered(
 	job: JobRecord,
 	at: number,
 	provider: string,
-	{ nowMs, passed }: { readonly nowMs: number; readonly passed: readonly { provider: string; why: string }[] },
+	{ device, nowMs, passed }: OfferedTo,
 	params: Params,
 ): Transition {
-	const record = rules.offer(job, at, provider, nowMs, params);
+	const record = rules.offer(job, at, provider, nowMs, params, device);
 	const part = record.parts[at]!;
-	return { record, events: [tell(part, "offered", { provider, untilMs: part.untilMs, passed })] };
+	return { record, events: [tell(part, "offered", { provider, device, untilMs: part.untilMs, passed })] };
 }
 
 export function accepted(job: JobRecord, at: number, atMs: number): Transition {
@@ -129,13 +135,7 @@ export function audited(job: JobRecord, at: number, audits: readonly JobAudit[])
 	return { record, events: [tell(record.parts[at]!, "audit", { audits: told })] };
 }
 
-export function auditReplaced(
-	job: JobRecord,
-	at: number,
-	audit: number,
-	by: Pick<JobAudit, "auditor" | "untilMs">,
-	why: string,
-): Transition {
+export function auditReplaced(job: JobRecord, at: number, audit: number, by: rules.AuditBy, why: string): Transition {
 	const before = job.parts[at]!.audits[audit]!;
 	const record = rules.replaceAudit(job, at, audit, by);
 	const { auditor, first, count } = record.parts[at]!.audits[audit]!;

@@ -48,6 +48,8 @@ export type PartState = "open" | "assigned" | "running" | "claimed" | "paid" | "
 export interface JobAudit {
 	/** A provider's id; null: the validator itself. */
 	readonly auditor: string | null;
+	/** The device of the auditor's host that it was given; absent where no host audits. */
+	readonly device?: number | undefined;
 	readonly first: number;
 	readonly count: number;
 	/** When another is asked instead; 0: never. */
@@ -66,6 +68,8 @@ export interface JobPart {
 	readonly attempt: number;
 	readonly state: PartState;
 	readonly provider: string | null;
+	/** The device of that host that runs it; absent: nobody has it, or only the chain knows who. */
+	readonly device?: number | undefined;
 	/** Attempt of the part before, whose end this one begins with; 0 in part 0. */
 	readonly base: number;
 	/** Began at the end of a part that another provider made: paid whatever becomes of that one. */

@@ -21,6 +21,8 @@ import type { PartEntry } from "./part-book.ts";
 import type { PartMeans } from "./work-part.ts";
 
 export interface AnswerMeans extends Pick<PartMeans, "chain" | "startEngine" | "hold" | "after" | "onTrouble"> {
+	/** The device that answers. */
+	readonly device: number;
 	/** An engine without a question goes after that. */
 	readonly idleMs?: number;
 	/** A question that takes longer is told PROVIDER_BUSY: its work goes on, and it may be asked again. */
@@ -138,10 +140,10 @@ export class PartAnswers {
 	}
 
 	private async start(storePath: string): Promise<JobEngine> {
-		const { hold, startEngine, onTrouble } = this.means;
+		const { device, hold, startEngine, onTrouble } = this.means;
 		this.letGo = await hold();
 		return startEngine({
-			...{ storePath, minutes: MINUTES },
+			...{ device, storePath, minutes: MINUTES },
 			onKilled: (why) => onTrouble(new AssayError("LINK_CLOSED", `an engine that answered was killed: ${why}`)),
 		});
 	}

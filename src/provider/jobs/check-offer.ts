@@ -20,7 +20,7 @@ import type { AskedPart, PartOffer } from "./job-desk.ts";
 export interface JobLimits {
 	/** Of the device, by the engine's PLAN. */
 	readonly memoryBytes: number;
-	/** Inputs, states and results of all parts that lie here. */
+	/** Inputs, states and results of all parts of one device that lie here. */
 	readonly diskBytes: number;
 	/** Longest time limit of a part. */
 	readonly minutes: number;
@@ -65,13 +65,19 @@ export function blobsOf({ spec, begin }: PartOffer): BlobName[] {
 }
 
 /** Before anything is fetched. Throws JOB_DECLINED. */
-export function checkOffer(offer: PartOffer, asked: AskedPart, limits: JobLimits, chain: OwnChain | null): void {
+export function checkOffer(
+	offer: PartOffer,
+	asked: AskedPart & Pick<PartOffer, "device">,
+	limits: JobLimits,
+	chain: OwnChain | null,
+): void {
 	const { spec, terms } = offer;
 	const isAsked =
 		offer.id === asked.job &&
 		offer.part === asked.part &&
 		offer.attempt === asked.attempt &&
-		offer.audit === asked.audit;
+		offer.audit === asked.audit &&
+		offer.device === asked.device;
 	must(isAsked, "what is offered is not what was asked for");
 	must(terms.segments === spec.segments && terms.parts <= terms.segments, "terms and spec have other segments");
 	must(offer.part < terms.parts, "the job has no such part");

@@ -40,6 +40,8 @@ interface ClearerMeans {
 	readonly chain: DisputeChain;
 	readonly powersFor: PowersFor;
 	readonly startEngine: StartJobEngine;
+	/** The device that proves. */
+	readonly device: number;
 	/** Throws PROVIDER_BUSY. */
 	readonly hold: () => Promise<() => void>;
 }
@@ -65,11 +67,12 @@ export class PartClearer {
 	}
 
 	private async withEngine<T>({ folder }: DisputedClaim, act: (engine: ProofEngine) => Promise<T>): Promise<T> {
-		const { startEngine, hold } = this.means;
+		const { device, startEngine, hold } = this.means;
 		const letGo = await hold();
 		try {
 			const onKilled = (why: string) => this.tell(`an engine that proved was killed: ${why}`);
-			const engine = await startEngine({ storePath: readRunFolder(folder).storePath, minutes: MINUTES, onKilled });
+			const { storePath } = readRunFolder(folder);
+			const engine = await startEngine({ device, storePath, minutes: MINUTES, onKilled });
 			const { openProof } = engine;
 			try {
 				if (openProof === undefined) throw new AssayError("JOB_METHOD", "this host's engine makes no proofs");

@@ -7,9 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Cheat } from "../../engine/client/toy-work-session.test-kit.ts";
 import { modelledMs, partWork } from "../../market/jobs/fitting-hosts.ts";
-import { type After, realAfter } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { encodeCanonicalJson } from "../../protocol/bytes/canonical-json.ts";
@@ -17,101 +15,19 @@ import { mlpSample } from "../../work/builder/samples.test-kit.ts";
 import { PROVEN_H200 } from "../../work/cost/work-time.ts";
 import { segmentWork } from "../../work/program/job-work.ts";
 import { readClaim } from "../../work/runs/claim-file.ts";
-import type { ProviderEvent } from "../provider-event.ts";
-import type { JobLimits } from "./check-offer.ts";
-import { type HostJobs, type HostJobsOptions, openHostJobs } from "./host-jobs.ts";
 import type { PartOffer } from "./job-desk.ts";
 import { JOB, ToyDesk } from "./toy-desk.test-kit.ts";
-import { toyOpener, toyRun, toyWorkload } from "./toy-run.test-kit.ts";
+import { ASKED, type Host, isCode, isState, LIMITS, soonAfter, startHost, VALIDATOR } from "./toy-host.test-kit.ts";
+import { toyRun, toyWorkload } from "./toy-run.test-kit.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "assay-host-jobs-"));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 let folders = 0;
 const newFolder = (): string => join(scratch, `host${folders++}`);
 
-const LIMITS: JobLimits = {
-	...{
-		memoryBytes: 1 << 30,
-		diskBytes: 1 << 30,
-		minutes: 60,
-		pricePerHourMicros: 0,
-		leastMicros: 900,
-		mostBondMicros: 1000,
-	},
-	methods: ["sampled", "redundant"],
-};
-const VALIDATOR = "ab".repeat(32);
-const ASKED = { job: JOB, part: 0, attempt: 1, audit: null };
-
-interface Host extends AsyncDisposable {
-	readonly jobs: HostJobs;
-	readonly events: ProviderEvent[];
-	/** The next news of a part that `is` likes. */
-	until(is: (event: ProviderEvent & { kind: "job" }) => boolean): Promise<ProviderEvent & { kind: "job" }>;
-	nudge(more?: Partial<typeof ASKED> | { audit: number }): Promise<void>;
-	held: number;
-	engines: number;
-}
-
-async function startHost(folder: string, desk: ToyDesk, more: Partial<HostJobsOptions> & { cheat?: Cheat } = {}) {
-	const events: ProviderEvent[] = [];
-	const waiting = new Set<(event: ProviderEvent) => void>();
-	const { cheat, ...options } = more;
-	const host = { held: 0, engines: 0 };
-	const jobs = await openHostJobs({
-		...{ dataFolder: folder, limits: LIMITS, chain: null, after: realAfter, nowMs: Date.now },
-		async hold() {
-			host.held += 1;
-			return () => {
-				host.held -= 1;
-			};
-		},
-		async startEngine({ storePath }) {
-			host.engines += 1;
-			const open = toyOpener(storePath, cheat);
-			return {
-				open,
-				device: 0,
-				allow() {},
-				close: async () => {
-					host.engines -= 1;
-				},
-			};
-		},
-		deskOf: () => desk,
-		onEvent(event) {
-			events.push(event);
-			for (const one of waiting) one(event);
-		},
-		...options,
-	});
-	return Object.assign(host, {
-		jobs,
-		events,
-		until(is: (event: ProviderEvent & { kind: "job" }) => boolean) {
-			const found = events.find((event) => event.kind === "job" && is(event));
-			if (found) return Promise.resolve(found as ProviderEvent & { kind: "job" });
-			return new Promise<ProviderEvent & { kind: "job" }>((resolve, reject) => {
-				const timer = setTimeout(() => reject(new Error(`no such news: ${JSON.stringify(events)}`)), 600_000);
-				waiting.add((event) => {
-					if (event.kind !== "job" || !is(event)) return;
-					clearTimeout(timer);
-					resolve(event);
-				});
-			});
-		},
-		nudge: (how: object = {}) => jobs.handlers("ws://toy/agent").job!({ ...ASKED, ...how, validatorKey: VALIDATOR }),
-		[Symbol.asyncDispose]: () => jobs.stop(),
-	}) as unknown as Host;
-}
-
-/** Short pauses are none: signs of life come as fast as the work goes, however fast that is. */
-const soonAfter: After = (ms, run) => realAfter(ms <= 1000 ? 0 : ms, run);
 const untilBegun = async (desk: ToyDesk) => {
 	while (desk.beats.every(({ done }) => done < 3)) await new Promise((resolve) => setTimeout(resolve, 1));
 };
-const isState = (state: string) => (event: { readonly state: string }) => event.state === state;
-const isCode = (code: string) => (error: unknown) => error instanceof AssayError && error.code === code;
 const sample = mlpSample();
 const deskOf = (segments = 20, parts = 1) => ToyDesk.open(toyWorkload(sample, segments), parts);
 const claimOf = (path: string) =>
@@ -432,7 +348,7 @@ test("a machine that gives other bits the second time stops with an alarm, claim
 	await using second = await startHost(folder, desk, { cheat: { segment: 2, step: 0, op: 0, element: 0 } });
 	await second.until((event) => event.state === "lost" || event.state === "claimed");
 	assert.equal(desk.claims.length, 0);
-	assert.ok(existsSync(join(folder, "jobs", "alarm.txt")));
+	assert.ok(existsSync(join(folder, "jobs", "alarm-0.txt")));
 	await assert.rejects(second.nudge({ job: other }), isCode("JOB_DECLINED"));
 });
 

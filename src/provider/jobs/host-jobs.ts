@@ -1,6 +1,6 @@
-// Jobs on this host: takes parts that validators offer, one at a time and within its owner's limits, carries
-// on with what the book has after a restart, answers for what it claimed until that is final, and then clears
-// it away. Not here: the life of one part (work-part.ts), its answers (answer-part.ts).
+// Jobs on this host: takes parts that validators offer, one for each of its devices and within its owner's
+// limits, carries on with what the book has after a restart, answers for what it claimed until that is final,
+// and then clears it away. Not here: the life of one part (work-part.ts), its answers (answer-part.ts).
 import type { JobsOffer } from "../../engine/agent/agent-messages.ts";
 import type { AgentHandlers } from "../../engine/agent/dial-agent.ts";
 import { isInTime, sleep } from "../../platform/abortable.ts";
@@ -19,12 +19,16 @@ import { blobsOf, checkOffer, declined } from "./check-offer.ts";
 import { PartClearer } from "./cleared-part.ts";
 import { type AskedPart, type JobDesk, ownTime, type PartOffer } from "./job-desk.ts";
 import { askedOf, entryName, PartBook, type PartEntry } from "./part-book.ts";
-import { type PartMeans, PartWork } from "./work-part.ts";
+import { type PartMeans, PartWork, type Placed } from "./work-part.ts";
 import { claimedEndOf, isByProofs } from "./zk-part.ts";
 
 export interface HostJobsOptions
 	extends Pick<PartMeans, "limits" | "chain" | "powersFor" | "startEngine" | "after" | "nowMs"> {
 	readonly dataFolder: string;
+	/**
+	 * The devices that work, by their numbers in the host's claim: one at least. Each has a part of its own.
+	 */
+	readonly devices: readonly number[];
 	readonly hold: (how?: { readonly evenIfRented?: boolean }) => Promise<() => void>;
 	/** The API of the validator whose agent link has this URL. */
 	readonly deskOf: (url: string, validatorKey: string) => JobDesk;
@@ -35,8 +39,9 @@ export interface HostJobsOptions
 
 const SWEEP_MS = 30_000;
 /**
- * A fetched offer that comes to nothing costs bandwidth: so many an hour of one validator, and some at once.
- * One that ends with a claim or an audit's answer is not counted, however many there are.
+ * A fetched offer that comes to nothing costs bandwidth: so many an hour of one validator and for each
+ * device, and some at once. One that ends with a claim or an audit's answer is not counted, however many
+ * there are.
  */
 const OFFERS = { perS: 60 / 3600, burst: 30 };
 const OFFER_WITHIN_MS = 20_000;
@@ -78,6 +83,12 @@ export async function openHostJobs(options: HostJobsOptions) {
 	};
 }
 
+interface CurrentPart {
+	readonly name: string;
+	work: PartWork | null;
+	readonly done: Promise<void>;
+}
+
 class Jobs {
 	private readonly options: HostJobsOptions;
 	private readonly book: PartBook;
@@ -90,8 +101,8 @@ class Jobs {
 	private readonly ends: ReturnType<typeof createEndKeeper> | null;
 	private readonly clearer: PartClearer | null;
 	private readonly buckets = new Map<string, TokenBucket>();
-	/** The part that is fetched, run or handed in now. */
-	private current: { readonly name: string; work: PartWork | null; done: Promise<void> } | null = null;
+	/** Of each device that has one: the part that is fetched, run or handed in now. */
+	private readonly current = new Map<number, CurrentPart>();
 	private sweeping: { stop(): Promise<void> } | null = null;
 
 	constructor(options: HostJobsOptions, book: PartBook) {
@@ -105,7 +116,10 @@ class Jobs {
 		this.clearer =
 			chain?.disputes === undefined || powersFor === undefined || !limits.provesDisputes
 				? null
-				: new PartClearer({ chain: chain.disputes, powersFor, startEngine, hold: () => hold({ evenIfRented: true }) });
+				: new PartClearer({
+						...{ chain: chain.disputes, powersFor, startEngine, device: options.devices[0]! },
+						hold: () => hold({ evenIfRented: true }),
+					});
 		this.means = {
 			...{ book, chain, limits, powersFor, startEngine, hold: () => hold(), after, nowMs },
 			onEntry: (entry) => void this.entries.set(entry.name, entry),
@@ -119,36 +133,57 @@ class Jobs {
 	}
 
 	get isWorking(): boolean {
-		return this.current !== null;
+		return this.current.size > 0;
 	}
 
 	offer(): JobsOffer {
-		const { chain, limits } = this.options;
+		const { chain, limits, devices } = this.options;
 		const { pricePerHourMicros, mostBondMicros, memoryBytes, minutes } = limits;
 		const methods = limits.methods.filter((name) => methodOf({ name }).driver === "audits" || this.ends !== null);
 		return {
 			...{ account: chain?.account.slice(2) ?? null, consent: chain?.consent ?? null },
 			...{ pricePerHourMicros, mostBondMicros, memoryBytes, minutes, methods },
+			devices: [...devices],
 		};
 	}
 
 	async takeOver(): Promise<void> {
 		const { after, sweepMs = SWEEP_MS } = this.options;
 		for (const entry of await this.book.read()) this.entries.set(entry.name, entry);
-		const alarm = await this.book.alarm();
-		if (alarm !== null) this.trouble(alarmed(this.book.alarmPath, alarm));
-		this.begin(null);
+		for (const device of this.options.devices) {
+			const alarm = await this.book.alarm(device);
+			if (alarm !== null) this.trouble(alarmed(device, this.book.alarmPath(device), alarm));
+		}
+		this.goOn();
 		this.sweeping = repeat({ everyMs: sweepMs, after, onError: (error) => this.trouble(error) }, () => this.sweep());
 	}
 
-	/** The next unfinished part of the book, or a new one. */
-	private begin(fresh: { readonly name: string; readonly act: () => Promise<void> } | null): void {
+	/**
+	 * Where a part works and is answered for: a device that is not there any more has its parts done by
+	 * another.
+	 */
+	private deviceOf({ page: { offer } }: PartEntry): number {
+		const { devices } = this.options;
+		return devices.includes(offer.device) ? offer.device : devices[0]!;
+	}
+
+	/** Every device that does nothing takes up what the book has for it. */
+	private goOn(): void {
+		for (const device of this.options.devices) if (!this.current.has(device)) this.begin(device, null);
+	}
+
+	/** The next unfinished part of the book for a device, or a new one. */
+	private begin(device: number, fresh: { readonly name: string; readonly act: () => Promise<void> } | null): void {
 		const left = [...this.entries.values()].find(
-			({ name: one, page: { state } }) => state !== "claimed" && state !== "over" && !this.stuck.has(one),
+			(one) =>
+				one.page.state !== "claimed" &&
+				one.page.state !== "over" &&
+				!this.stuck.has(one.name) &&
+				this.deviceOf(one) === device,
 		);
 		const name = fresh?.name ?? left?.name;
 		if (name === undefined || this.stopping.signal.aborted) return;
-		const act = fresh?.act ?? (() => this.carryOn(left!));
+		const act = fresh?.act ?? (() => this.carryOn(device, left!));
 		const done = act()
 			.catch((error) => {
 				// A full disk, say: it is tried again later, not at once.
@@ -156,18 +191,19 @@ class Jobs {
 				this.trouble(error);
 			})
 			.then(() => {
-				this.current = null;
-				this.begin(null);
+				this.current.delete(device);
+				this.begin(device, null);
 			});
-		this.current = { name, work: null, done };
+		this.current.set(device, { name, work: null, done });
 	}
 
-	private async carryOn(entry: PartEntry): Promise<void> {
+	private async carryOn(device: number, entry: PartEntry): Promise<void> {
 		const { url, validatorKey } = entry.page;
-		const work = new PartWork(this.means, this.options.deskOf(url, validatorKey), entry);
+		const work = new PartWork(this.means, this.options.deskOf(url, validatorKey), entry, device);
 		// Set by `begin` in the same turn.
 		await null;
-		if (this.current !== null) this.current.work = work;
+		const current = this.current.get(device);
+		if (current !== undefined) current.work = work;
 		await work.run(this.stopping.signal);
 	}
 
@@ -175,29 +211,36 @@ class Jobs {
 	 * Nothing is promised by taking note: the part is ours once its bond is locked and the validator has been
 	 * told.
 	 */
-	async nudge(url: string, validatorKey: string, asked: AskedPart): Promise<void> {
-		const { nowMs } = this.options;
+	async nudge(url: string, validatorKey: string, asked: Placed): Promise<void> {
+		const { nowMs, devices } = this.options;
+		const { device } = asked;
 		const name = entryName(asked);
 		if (this.stopping.signal.aborted) throw new AssayError("PROVIDER_STOPPING", "this provider is being stopped");
-		if (this.current?.name === name || this.entries.has(name)) return;
+		if (this.entries.has(name) || [...this.current.values()].some((one) => one.name === name)) return;
+		if (!devices.includes(device)) throw declined(`device ${device} of this host takes no jobs`);
 		// The next part may be offered in the moment in which the last one was claimed.
-		if (this.current?.work?.isRun) await isInTime(this.current.done, HAND_IN_MS);
-		const alarm = await this.book.alarm();
+		const before = this.current.get(device);
+		if (before?.work?.isRun) await isInTime(before.done, HAND_IN_MS);
+		const alarm = await this.book.alarm(device);
 		if (alarm !== null)
-			throw declined("this provider's hardware gave different results, and its owner has not looked yet");
+			throw declined(`device ${device} of this host gave different results, and its owner has not looked yet`);
 		// Not declined: it may be asked again.
-		if (this.current !== null) throw codedError("PROVIDER_BUSY", "this provider works on another part");
-		if (!this.buckets.has(validatorKey)) this.buckets.set(validatorKey, new TokenBucket(OFFERS));
+		if (this.current.has(device)) throw codedError("PROVIDER_BUSY", "this device works on another part");
+		if (!this.buckets.has(validatorKey))
+			this.buckets.set(
+				validatorKey,
+				new TokenBucket({ perS: OFFERS.perS * devices.length, burst: OFFERS.burst * devices.length }),
+			);
 		const bucket = this.buckets.get(validatorKey)!;
 		if (!bucket.take(nowMs())) throw declined("too many offers of this validator came to nothing");
 		const act = async () => {
 			await this.take(url, validatorKey, asked);
 			if (this.entries.get(name)?.page.state === "claimed") bucket.giveBack();
 		};
-		this.begin({ name, act });
+		this.begin(device, { name, act });
 	}
 
-	private async take(url: string, validatorKey: string, asked: AskedPart): Promise<void> {
+	private async take(url: string, validatorKey: string, asked: Placed): Promise<void> {
 		const { limits, chain, nowMs } = this.options;
 		const desk = this.options.deskOf(url, validatorKey);
 		// Whoever cannot be asked, or has it no more, need not be told anything; a nudge that is meant comes
@@ -207,7 +250,9 @@ class Jobs {
 		try {
 			checkOffer(offer, asked, limits, chain);
 			const needed = blobsOf(offer).reduce((sum, { size }) => sum + size, 0);
-			const held = await this.book.bytes();
+			const held = await this.book.bytes(
+				[...this.entries.values()].filter((one) => this.deviceOf(one) === asked.device).map(({ path }) => path),
+			);
 			if (held + needed > limits.diskBytes)
 				throw declined(`${held} bytes of ${limits.diskBytes} are in use, and it needs ${needed}`);
 			const untilMs = ownTime(offer, nowMs());
@@ -222,7 +267,7 @@ class Jobs {
 		}
 		this.entries.set(entry.name, entry);
 		this.means.tell(asked, "taken", "");
-		await this.carryOn(entry);
+		await this.carryOn(asked.device, entry);
 	}
 
 	/** With its assignment, which is signed once nobody else has the part on the chain any more. */
@@ -239,10 +284,15 @@ class Jobs {
 
 	/** By the validator that gave it: what is claimed stays, whoever says stop. */
 	halt(validatorKey: string, about: Omit<AskedPart, "audit">): void {
-		const work = this.current?.work;
-		if (!work || work.page.validatorKey !== validatorKey) return;
-		const { job, part, attempt } = work.asked;
-		if (job === about.job && part === about.part && attempt === about.attempt) work.stop("the validator says stop");
+		for (const { work } of this.current.values()) {
+			if (work?.page.validatorKey !== validatorKey) continue;
+			const { job, part, attempt } = work.asked;
+			if (job === about.job && part === about.part && attempt === about.attempt) work.stop("the validator says stop");
+		}
+	}
+
+	private placed(entry: PartEntry): Placed {
+		return { ...askedOf(entry.page.offer), device: this.deviceOf(entry) };
 	}
 
 	async answer(asked: AskedPart, question: string): Promise<{ answer: string; signature: string | null }> {
@@ -250,7 +300,8 @@ class Jobs {
 		const entry = this.entries.get(name);
 		if (entry?.page.state === "done") throw codedError("PROVIDER_BUSY", "it is just being claimed");
 		if (entry?.page.state !== "claimed") throw codedError("JOB_STATE", "this provider has no claim there");
-		if ((await this.book.alarm()) !== null) throw new AssayError("RUN_UNSTEADY", "its hardware gave different results");
+		if ((await this.book.alarm(this.deviceOf(entry))) !== null)
+			throw new AssayError("RUN_UNSTEADY", "its hardware gave different results");
 		return this.alarming(entry, (answers) => answers.answer(question));
 	}
 
@@ -263,7 +314,7 @@ class Jobs {
 		const anyway = () => hold({ evenIfRented: true });
 		const means = { chain, startEngine, hold: anyway, after, onTrouble: (error: unknown) => this.trouble(error) };
 		const answers = new PartAnswers(
-			{ ...means, ...this.options.answers },
+			{ ...means, device: this.deviceOf(entry), ...this.options.answers },
 			this.options.deskOf(url, validatorKey),
 			entry,
 		);
@@ -271,15 +322,16 @@ class Jobs {
 		return answers;
 	}
 
-	/** A machine that does not give again what it claimed answers nothing more until its owner has looked. */
+	/** A device that does not give again what it claimed answers nothing more until its owner has looked. */
 	private async alarming<T>(entry: PartEntry, act: (answers: PartAnswers) => Promise<T>): Promise<T> {
 		const { name } = entry;
 		try {
 			return await act(this.answersOf(entry));
 		} catch (error) {
 			if (error instanceof AssayError && error.code === "RUN_UNSTEADY") {
-				await this.book.raiseAlarm(`${name}: ${error.message}`);
-				this.trouble(alarmed(this.book.alarmPath, error.message));
+				const device = this.deviceOf(entry);
+				await this.book.raiseAlarm(device, `${name}: ${error.message}`);
+				this.trouble(alarmed(device, this.book.alarmPath(device), error.message));
 			}
 			throw error;
 		}
@@ -293,7 +345,7 @@ class Jobs {
 		const attempt = offer.assignment?.attempt;
 		if (this.games === null || claim === null || attempt === undefined) return async () => {};
 		const about = { name: entry.name, job: offer.id, part: offer.part, attempt };
-		const tell = (detail: string) => this.means.tell(askedOf(offer), "asked", detail);
+		const tell = (detail: string) => this.means.tell(this.placed(entry), "asked", detail);
 		const answerTo = (question: ChainQuestion) =>
 			this.alarming(entry, async (answers) =>
 				(await this.clearer?.isProven(entry, question, tell)) ? "proven" : answers.answerOnChain(question),
@@ -307,7 +359,7 @@ class Jobs {
 	async sweep(): Promise<void> {
 		const { nowMs } = this.options;
 		this.stuck.clear();
-		if (this.current === null) this.begin(null);
+		this.goOn();
 		// Of all claims at once: each waits until its answers are deep in the chain.
 		const sending: Promise<void>[] = [];
 		for (const entry of [...this.entries.values()]) {
@@ -333,7 +385,7 @@ class Jobs {
 			this.answers.delete(entry.name);
 			const page = { ...entry.page, state: "over" as const, atMs: nowMs() };
 			this.entries.set(entry.name, await this.book.write(askedOf(offer), page));
-			this.means.tell(askedOf(offer), "over", end);
+			this.means.tell(this.placed(entry), "over", end);
 		}
 		await Promise.all(sending);
 	}
@@ -342,15 +394,16 @@ class Jobs {
 	private async keepEnd(entry: PartEntry): Promise<void> {
 		const of = this.ends === null || !isByProofs(entry.page.offer) ? null : await claimedEndOf(entry);
 		const done = of && (await this.ends!.keep(of));
-		if (done) this.means.tell(askedOf(entry.page.offer), "proven", done);
+		if (done) this.means.tell(this.placed(entry), "proven", done);
 	}
 
 	/** A validator that does not have it paid holds nobody's money: its window is over for anybody. */
-	private async settle({ page: { offer, claim } }: PartEntry): Promise<void> {
+	private async settle(entry: PartEntry): Promise<void> {
+		const { offer, claim } = entry.page;
 		const attempt = offer.assignment?.attempt;
 		if (claim === null || attempt === undefined || offer.escrow === null || isByProofs(offer)) return;
 		const isPaid = await this.options.chain?.settle(offer.escrow.terms, offer.part, attempt, MARGIN_MS / 1000);
-		if (isPaid) this.means.tell(askedOf(offer), "over", "settled by this host: no validator did");
+		if (isPaid) this.means.tell(this.placed(entry), "over", "settled by this host: no validator did");
 	}
 
 	private async takeEndBack(entry: PartEntry): Promise<void> {
@@ -380,13 +433,13 @@ class Jobs {
 	async stop(): Promise<void> {
 		this.stopping.abort();
 		await this.sweeping?.stop();
-		await this.current?.done;
+		await Promise.all([...this.current.values()].map(({ done }) => done));
 		for (const answers of this.answers.values()) await answers.close();
 	}
 }
 
-function alarmed(path: string, why: string): AssayError {
-	return new AssayError("RUN_UNSTEADY", `this host takes no jobs: ${why}`, {
-		hint: `Test its memory and its devices; then remove ${path}.`,
+function alarmed(device: number, path: string, why: string): AssayError {
+	return new AssayError("RUN_UNSTEADY", `device ${device} of this host takes no jobs: ${why}`, {
+		hint: `Test it and the host's memory; then remove ${path}.`,
 	});
 }

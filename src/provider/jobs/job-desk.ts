@@ -4,7 +4,7 @@
 import { downloadBlob, uploadBlob } from "../../api/blob-transfer.ts";
 import { createApiClient } from "../../api/create-client.ts";
 import type { ClaimReply, PartBeat, PartClaim, PartOffer, PartReply } from "../../api/types.ts";
-import { provenDevice } from "../../market/jobs/proven-device.ts";
+import { type ProvenDevice, provenDevices } from "../../market/jobs/proven-devices.ts";
 import type { BlobName } from "../../protocol/network/job-spec.ts";
 import type { Signer } from "../../protocol/probe/signer.ts";
 
@@ -22,10 +22,7 @@ export interface AskedPart {
 	readonly audit: number | null;
 }
 
-export type ProvenSpeed = Pick<
-	NonNullable<ReturnType<typeof provenDevice>>,
-	"int8OpsPerS" | "bytesPerS" | "int32OpsPerS"
->;
+export type ProvenSpeed = Pick<ProvenDevice, "int8OpsPerS" | "bytesPerS" | "int32OpsPerS">;
 
 /** All throw AssayError: JOB_STATE when it is not this provider's any more. */
 export interface JobDesk {
@@ -37,8 +34,8 @@ export interface JobDesk {
 	beat(asked: AskedPart, beat: Beat): Promise<{ readonly go: boolean }>;
 	claim(asked: AskedPart, claim: ClaimedPart): Promise<ClaimReply>;
 	answerAudit(asked: AskedPart, states: BlobName): Promise<void>;
-	/** What the validator tells everybody that this provider has proven; null: nothing. */
-	proven(): Promise<ProvenSpeed | null>;
+	/** What the validator tells everybody that this device of the provider has proven; null: nothing. */
+	proven(device: number): Promise<ProvenSpeed | null>;
 	/** A blob of the job into a file, which is whole and right when it resolves. */
 	download(job: string, blob: BlobName, path: string, signal: AbortSignal): Promise<void>;
 	/** Held by this provider afterwards. `patienceMs`: how long what passes is waited for, at most. */
@@ -86,9 +83,9 @@ export function openJobDesk({ url, validatorKey, ...more }: DeskOptions): JobDes
 			const params = { ...at(asked), at: asked.audit! };
 			await api.answerAudit({ params, body: { attempt: asked.attempt, states } });
 		},
-		async proven() {
+		async proven(device) {
 			const { figures, devices } = await api.getProvider({ params: { id: more.signer.key } });
-			return provenDevice(figures, devices);
+			return provenDevices(figures, devices).find((one) => one.device === device) ?? null;
 		},
 		download: (job, blob, path, signal) => downloadBlob(api, blob, path, { job, signal }),
 		upload: (from, signal, patienceMs) =>

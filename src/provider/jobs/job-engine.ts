@@ -7,6 +7,7 @@ import { createEngineClient } from "../../engine/client/create-engine-client.ts"
 import type { OpenProveSession } from "../../engine/client/open-prove-session.ts";
 import { proofOpener } from "../../engine/client/proof-opener.ts";
 import type { OpenWorkSession } from "../../engine/client/work-session.ts";
+import type { HostClaim } from "../../protocol/probe/evidence.ts";
 import { openGuardedEngine } from "../guard-engine.ts";
 
 /**
@@ -20,6 +21,7 @@ export interface JobEngine {
 	readonly open: OpenWorkSession;
 	/** Absent of a toy, which takes no zk jobs. */
 	readonly openProof?: OpenProveSession;
+	/** As this engine numbers what it sees. */
 	readonly device: number;
 	/** Asks the host's devices for signed reports of this nonce; absent of a toy. */
 	readonly attest?: (bind: Uint8Array) => Promise<CollectedRound>;
@@ -29,15 +31,35 @@ export interface JobEngine {
 }
 
 export type StartJobEngine = (at: {
+	/** As the host's claim numbers them. */
+	readonly device: number;
 	readonly storePath: string;
 	readonly minutes: number;
 	readonly onKilled: (why: string) => void;
 }) => Promise<JobEngine>;
 
+type Environment = Readonly<Record<string, string | undefined>>;
+type HostDevice = Pick<HostClaim["devices"][number], "kind" | "uuid">;
+
+/**
+ * What an engine is to see for a device, and what number that has there. An engine holds some hundred MB of
+ * every card that it sees: one for each of eight cards would leave none of them its proven memory, and would
+ * disturb what the others run.
+ */
+export function seenFor(devices: readonly HostDevice[], device: number): { env: Environment; device: number } {
+	const gpus = devices.filter(({ kind }) => kind === "gpu");
+	if (gpus.length < 2) return { env: {}, device };
+	// GPUs are numbered first.
+	return devices[device]?.kind === "gpu"
+		? { env: { CUDA_VISIBLE_DEVICES: devices[device].uuid }, device: 0 }
+		: { env: { CUDA_VISIBLE_DEVICES: "" }, device: device - gpus.length };
+}
+
 export interface JobEngineOptions {
 	readonly engine: { readonly command: string; readonly args: readonly string[] };
-	readonly env: Readonly<Record<string, string | undefined>>;
-	readonly device: number;
+	readonly env: Environment;
+	/** Of the host's claim. */
+	readonly devices: readonly HostDevice[];
 	/** The most that the owner allows an engine. */
 	readonly memoryBytes: number;
 	readonly clockUs: () => number;
@@ -45,11 +67,12 @@ export interface JobEngineOptions {
 }
 
 export const jobEngines =
-	({ engine, env, device, memoryBytes, clockUs, randomBytes }: JobEngineOptions): StartJobEngine =>
-	async ({ storePath, minutes, onKilled }) => {
+	({ engine, env, devices, memoryBytes, clockUs, randomBytes }: JobEngineOptions): StartJobEngine =>
+	async ({ device: number, storePath, minutes, onKilled }) => {
+		const { device, env: seen } = seenFor(devices, number);
 		const limits: EngineLimits = { memoryBytes, minutes: Math.max(1, Math.ceil(minutes)) };
 		const args = [...engine.args, "--store", storePath];
-		const link = await openGuardedEngine({ command: engine.command, args, env, limits, onKilled });
+		const link = await openGuardedEngine({ command: engine.command, args, env: { ...env, ...seen }, limits, onKilled });
 		// It closes the link itself when no engine answers.
 		const client = await createEngineClient(link, { clockUs, readyDeadlineMs: READY_MS, randomBytes });
 		return {

@@ -86,27 +86,28 @@ export class PartBook {
 		await rm(path, { recursive: true, force: true });
 	}
 
-	/** Bytes on disk of all parts. */
-	async bytes(): Promise<number> {
+	/** Bytes on disk of these parts. */
+	async bytes(paths: readonly string[]): Promise<number> {
 		let sum = 0;
-		for (const name of await readdir(this.folder, { recursive: true }).catch(() => []))
-			sum += (await stat(join(this.folder, name)).catch(() => null))?.size ?? 0;
+		for (const path of paths)
+			for (const name of await readdir(path, { recursive: true }).catch(() => []))
+				sum += (await stat(join(path, name)).catch(() => null))?.size ?? 0;
 		return sum;
 	}
 
-	/** Why this host takes no jobs until its owner has looked at it; null: nothing is wrong. */
-	async alarm(): Promise<string | null> {
-		const found = await readIfPresent(this.alarmPath);
+	/** Why a device takes no jobs until its owner has looked at it; null: nothing is wrong. */
+	async alarm(device: number): Promise<string | null> {
+		const found = await readIfPresent(this.alarmPath(device));
 		return found === null ? null : String(found).trim();
 	}
 
 	/** Durable when it resolves. */
-	raiseAlarm(why: string): Promise<void> {
-		return writeDurably(this.alarmPath, `${why}\n`);
+	raiseAlarm(device: number, why: string): Promise<void> {
+		return writeDurably(this.alarmPath(device), `${why}\n`);
 	}
 
-	get alarmPath(): string {
-		return join(this.folder, "alarm.txt");
+	alarmPath(device: number): string {
+		return join(this.folder, `alarm-${device}.txt`);
 	}
 }
 

@@ -39,6 +39,8 @@ export class ToyDesk implements JobDesk {
 	/** Throws instead of an answer, by the name of the question. */
 	readonly failing = new Map<string, () => AssayError | null>();
 	nowMs = () => Date.now();
+	/** Which device of its host a part, or an audit, is given to. */
+	deviceOf: (asked: AskedPart) => number = () => 0;
 	speed: ProvenSpeed | null = { int8OpsPerS: 1e6, bytesPerS: 1e9, int32OpsPerS: 0 };
 
 	private constructor(workload: Workload, spec: PartOffer["spec"], parts: number) {
@@ -86,7 +88,14 @@ export class ToyDesk implements JobDesk {
 				: stateHashOf(workload.program, first, roots(begin.state), roots(begin.results));
 		return this.change({
 			...{ id: asked.job, part: asked.part, attempt: asked.attempt, audit: asked.audit, spec, terms, escrow: null },
-			...{ assignment: null, first, count: Math.min(each, terms.segments - first), start: bytesToHex(start), begin },
+			...{
+				device: this.deviceOf(asked),
+				assignment: null,
+				first,
+				count: Math.min(each, terms.segments - first),
+				start: bytesToHex(start),
+				begin,
+			},
 			...{ previous: null, perWindow: 2, beatMs: 40, untilMs: this.nowMs() + 60_000, nowMs: this.nowMs() },
 		});
 	}
@@ -127,7 +136,7 @@ export class ToyDesk implements JobDesk {
 		this.hear("audit", asked, states);
 	}
 
-	async proven() {
+	async proven(_device?: number): Promise<ProvenSpeed | null> {
 		return this.speed;
 	}
 

@@ -42,9 +42,12 @@ export interface PartMeans {
 	/** Its page is another now. */
 	readonly onEntry: (entry: PartEntry) => void;
 	/** Told when a state is reached that its owner should hear of. */
-	readonly tell: (asked: AskedPart, state: PartNews, detail: string) => void;
+	readonly tell: (offer: Placed, state: PartNews, detail: string) => void;
 	readonly onTrouble: (error: unknown) => void;
 }
+
+/** Which part, or audit, and on which device. */
+export type Placed = AskedPart & Pick<PartOffer, "device">;
 
 export type PartNews = "taken" | "running" | "claimed" | "answered" | "asked" | "proven" | "declined" | "lost" | "over";
 
@@ -60,11 +63,14 @@ export class PartWork {
 	readonly desk: JobDesk;
 	private readonly means: PartMeans;
 	private readonly stopping = new AbortController();
+	/** The device that works. */
+	private readonly device: number;
 	entry: PartEntry;
 	private program: Program | null = null;
 
-	constructor(means: PartMeans, desk: JobDesk, entry: PartEntry) {
+	constructor(means: PartMeans, desk: JobDesk, entry: PartEntry, device: number) {
 		this.means = means;
+		this.device = device;
 		this.desk = desk;
 		this.entry = entry;
 		this.asked = askedOf(entry.page.offer);
@@ -99,6 +105,10 @@ export class PartWork {
 		return this.entry.page;
 	}
 
+	private get placed(): Placed {
+		return { ...this.asked, device: this.device };
+	}
+
 	private get offer(): PartOffer {
 		return this.page.offer;
 	}
@@ -115,12 +125,12 @@ export class PartWork {
 		const isDeclined = this.page.state === "assigning";
 		// A machine that gives other bits the second time says nothing more.
 		if (error instanceof AssayError && error.code === "RUN_UNSTEADY") {
-			await this.means.book.raiseAlarm(`${this.entry.name}: ${why}`);
+			await this.means.book.raiseAlarm(this.device, `${this.entry.name}: ${why}`);
 			onTrouble(error);
 		}
 		if (isDeclined) await this.desk.decline(this.asked, plain(why)).catch(() => {});
 		await this.become("over");
-		tell(this.asked, isDeclined ? "declined" : "lost", why);
+		tell(this.placed, isDeclined ? "declined" : "lost", why);
 	}
 
 	/**
@@ -180,8 +190,7 @@ export class PartWork {
 			this.page.state === "running" ? (this.page.untilMs - means.nowMs()) / 60_000 : offer.terms.workMs / 60_000;
 		if (minutes <= 0) throw declined("its time is over");
 		const engine = await means.startEngine({
-			storePath: folder.storePath,
-			minutes,
+			...{ device: this.device, storePath: folder.storePath, minutes },
 			onKilled: (why) => means.onTrouble(new AssayError("LINK_CLOSED", `the engine of a job was killed: ${why}`)),
 		});
 		const beats = this.beats(await doneBefore(folder), (why) => this.stop(why));
@@ -274,15 +283,15 @@ export class PartWork {
 		}
 		const untilMs = ownTime(await this.accepted(), this.means.nowMs());
 		await this.become("running", { untilMs });
-		tell(asked, "running", "");
+		tell(this.placed, "running", "");
 	}
 
 	/** By the same figures and the same model as a validator that quotes honestly. */
 	private async mustPay(): Promise<void> {
 		const { pricePerHourMicros } = this.means.limits;
 		if (pricePerHourMicros === 0) return;
-		const speed = await this.desk.proven();
-		if (speed === null) throw declined("the validator says that nothing is proven of this host");
+		const speed = await this.desk.proven(this.device);
+		if (speed === null) throw declined("the validator says that nothing is proven of this host's device");
 		const { count, terms } = this.offer;
 		const asks = hoursMicros(modelledMs(partWork(segmentWork(this.program!), count), speed), pricePerHourMicros);
 		const least = asks - Math.floor(asks / FIGURES_DIFFER);
@@ -297,7 +306,7 @@ export class PartWork {
 	private async mustAnswerInTime(): Promise<void> {
 		const { chain } = this.means;
 		if (chain === null || this.offer.escrow === null) return;
-		const speed = await this.desk.proven().catch(() => null);
+		const speed = await this.desk.proven(this.device).catch(() => null);
 		if (speed === null) return;
 		mustTraceInTime(modelledMs(partWork(segmentWork(this.program!), 1), speed), await chain.traceMs());
 	}
@@ -376,7 +385,7 @@ export class PartWork {
 					await handInAudit(work);
 					await this.become("claimed");
 				}
-				return tell(asked, asked.audit === null ? "claimed" : "answered", "");
+				return tell(this.placed, asked.audit === null ? "claimed" : "answered", "");
 			} catch (error) {
 				const isFinal = error instanceof AssayError && FINAL.has(error.code);
 				if (isFinal || signal.aborted || nowMs() > this.page.untilMs + GRACE_MS) throw error;

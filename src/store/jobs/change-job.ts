@@ -21,6 +21,7 @@ import {
 	type JobSummary,
 	OUTCOMES,
 	SUMMARY_BUT_RECORD,
+	UNKNOWN_DEVICE,
 } from "./job-rows.ts";
 
 interface NewJobEvent {
@@ -63,8 +64,10 @@ export interface JobChange {
 	readonly outcomes?: readonly Omit<JobOutcome, "serial" | "job" | "atMs">[];
 }
 
-/** A spec of 4,096 tensors has half a million characters; a list of 10,000 hosts a million. */
+/** A spec of 4,096 tensors has half a million characters. */
 const LARGE_CHARS = 4 * 1024 * 1024;
+/** A list of 10,000 hosts of eight devices has six million. */
+const MAX_DRAW_CHARS = 16 * 1024 * 1024;
 const MOST_PARTS = 100_000;
 const MOST_ROWS = 10_000;
 const FRAUD_BYTES = 8 * 1024 * 1024;
@@ -83,42 +86,63 @@ function recordJson(job: string, record: JobRecord): string {
  * Those that must still answer for this part; the validator itself is nobody's host. Of a claim that is
  * disputed nobody is asked any more.
  */
-const owing = ({ state, audits, isDisputed }: JobPart): readonly string[] =>
+const owing = ({
+	state,
+	audits,
+	isDisputed,
+}: JobPart): readonly { readonly auditor: string; readonly device: number }[] =>
 	["assigned", "running", "claimed"].includes(state) && !isDisputed
-		? audits.flatMap(({ auditor, answer }) => (auditor === null || answer !== null ? [] : [auditor]))
+		? audits.flatMap(({ auditor, answer, device = UNKNOWN_DEVICE }) =>
+				auditor === null || answer !== null ? [] : [{ auditor, device }],
+			)
 		: [];
 
 /** Whether both are one row of the projection. */
 function isSameRow(a: JobPart, b: JobPart | undefined): boolean {
-	if (b === undefined || a.state !== b.state || a.provider !== b.provider) return false;
-	return a.attempt === b.attempt && a.untilMs === b.untilMs && owing(a).join(" ") === owing(b).join(" ");
+	if (b === undefined || a.state !== b.state || a.provider !== b.provider || a.device !== b.device) return false;
+	return a.attempt === b.attempt && a.untilMs === b.untilMs && owingText(a) === owingText(b);
 }
+
+const owingText = (part: JobPart): string =>
+	owing(part)
+		.map(({ auditor, device }) => `${auditor}/${device}`)
+		.join(" ");
 
 /** Gives a value its place in a statement. */
 type At = (value: unknown) => string;
 
 /** Rows that say the same are not written. `from`: what must be there. */
 function partsStatement(from: string, job: string, parts: readonly JobPart[], at: At): string {
-	const [number, state, provider, attempt, untilMs, auditors] = partsValues(parts).map(at);
-	return `INSERT INTO job_parts AS p (job, part, state, provider, attempt, until_ms, auditors)
-		SELECT ${job}, n.part, n.state, n.provider, n.attempt, n.until_ms, coalesce(string_to_array(nullif(n.auditors, ''), ' '), '{}')
-		FROM ${from}, unnest(${number}::integer[], ${state}::text[], ${provider}::text[], ${attempt}::integer[], ${untilMs}::bigint[], ${auditors}::text[])
-			AS n (part, state, provider, attempt, until_ms, auditors)
-		ON CONFLICT (job, part) DO UPDATE SET state = excluded.state, provider = excluded.provider, attempt = excluded.attempt,
-			until_ms = excluded.until_ms, auditors = excluded.auditors
-		WHERE (p.state, p.provider, p.attempt, p.until_ms, p.auditors)
-			IS DISTINCT FROM (excluded.state, excluded.provider, excluded.attempt, excluded.until_ms, excluded.auditors)`;
+	const [number, state, provider, device, attempt, untilMs, auditors, devices] = partsValues(parts).map(at);
+	return `INSERT INTO job_parts AS p (job, part, state, provider, device, attempt, until_ms, auditors, audit_devices)
+		SELECT ${job}, n.part, n.state, n.provider, n.device, n.attempt, n.until_ms,
+			coalesce(string_to_array(nullif(n.auditors, ''), ' '), '{}'),
+			coalesce(string_to_array(nullif(n.devices, ''), ' ')::integer[], '{}')
+		FROM ${from}, unnest(${number}::integer[], ${state}::text[], ${provider}::text[], ${device}::integer[], ${attempt}::integer[],
+			${untilMs}::bigint[], ${auditors}::text[], ${devices}::text[])
+			AS n (part, state, provider, device, attempt, until_ms, auditors, devices)
+		ON CONFLICT (job, part) DO UPDATE SET state = excluded.state, provider = excluded.provider, device = excluded.device,
+			attempt = excluded.attempt, until_ms = excluded.until_ms, auditors = excluded.auditors, audit_devices = excluded.audit_devices
+		WHERE (p.state, p.provider, p.device, p.attempt, p.until_ms, p.auditors, p.audit_devices)
+			IS DISTINCT FROM (excluded.state, excluded.provider, excluded.device, excluded.attempt, excluded.until_ms,
+				excluded.auditors, excluded.audit_devices)`;
 }
 
 const partsValues = (parts: readonly JobPart[]): unknown[] => [
 	parts.map(({ part }) => integer("a part", part)),
 	parts.map(({ state }) => text("a state", state, 20)),
 	parts.map(({ provider }) => (provider === null ? null : id("a provider's id", provider))),
+	parts.map(({ device }) => (device === undefined ? null : integer("a device", device))),
 	parts.map(({ attempt }) => integer("an attempt", attempt)),
 	parts.map(({ untilMs }) => integer("untilMs", untilMs)),
 	parts.map((part) =>
 		owing(part)
-			.map((one) => id("an auditor's id", one))
+			.map(({ auditor }) => id("an auditor's id", auditor))
+			.join(" "),
+	),
+	parts.map((part) =>
+		owing(part)
+			.map(({ device }) => device)
 			.join(" "),
 	),
 ];
@@ -150,7 +174,7 @@ function drawStatement({ part, attempt, role, turn, listHash, body }: JobDraw, j
 	const packed = packList(own);
 	const [number, attempted] = place(part, attempt).map(at);
 	const values = [at(integer("a role", role, 0, 2)), at(integer("a turn", turn)), at(id("a list's hash", listHash))];
-	values.push(`${at(json("a draw", packed === null ? body : rest, LARGE_CHARS))}::jsonb`, `${at(packed)}::bytea`);
+	values.push(`${at(json("a draw", packed === null ? body : rest, MAX_DRAW_CHARS))}::jsonb`, `${at(packed)}::bytea`);
 	return `INSERT INTO job_draws AS d (job, part, attempt, role, turn, list_hash, body, list)
 		SELECT ${job}, ${number}::integer, ${attempted}::integer, ${values[0]}::integer, ${values[1]}::integer, ${values.slice(2).join(", ")} FROM changed
 		ON CONFLICT (job, part, attempt, role, turn) DO UPDATE SET body = d.body || excluded.body, list = coalesce(excluded.list, d.list)

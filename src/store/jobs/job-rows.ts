@@ -72,6 +72,9 @@ export interface FraudRow extends AttemptRow {
 	readonly body: Json;
 }
 
+/** Who works is known, and on which device is not: only its chain has told. */
+export const UNKNOWN_DEVICE = -1;
+
 export const OUTCOMES = ["checked", "paid", "lost", "late", "declined", "convicted"] as const;
 
 export interface JobOutcome extends AttemptRow {

@@ -10,7 +10,7 @@ import type { Store } from "../open-store.ts";
 import { onBothServers } from "../postgres/servers.test-kit.ts";
 import { idOf } from "../sample-rows.test-kit.ts";
 import type { JobChange } from "./change-job.ts";
-import type { JobClaimRow, JobDraw } from "./job-rows.ts";
+import { type JobClaimRow, type JobDraw, UNKNOWN_DEVICE } from "./job-rows.ts";
 
 const code = (expected: string) => (error: unknown) => (error as AssayError).code === expected;
 const [ann, bob, host, other] = ["ann", "bob", "host", "other"].map((name) => idOf(name)) as [
@@ -248,14 +248,23 @@ onBothServers((server) => {
 
 	test("who has a part or owes an answer is busy, and nobody else", async () => {
 		const { job } = await create("busy");
-		const audit = (auditor: string | null, answer: string | null): JobAudit => ({
-			...{ auditor, answer, first: 0, count: 1, untilMs: 0, tried: [], agrees: null },
+		const audit = (auditor: string | null, answer: string | null, device?: number): JobAudit => ({
+			...{
+				...(device !== undefined && { device }),
+				auditor,
+				answer,
+				first: 0,
+				count: 1,
+				untilMs: 0,
+				tried: [],
+				agrees: null,
+			},
 		});
 		const [host, other] = [idOf("busy host"), idOf("busy other")];
 		const names = new Map(Object.entries({ host, other, a: idOf("auditor a"), b: idOf("auditor b") }));
 		const busy = async () => {
-			const ids = await store.jobs.busyProviders();
-			return [...names].flatMap(([name, one]) => (ids.has(one) ? [name] : []));
+			const found = await store.jobs.devicesAtWork();
+			return [...names].flatMap(([name, one]) => [...(found.get(one) ?? [])].map((device) => `${name} ${device}`));
 		};
 		let version = 1;
 		const put = async (...parts: Partial<JobPart>[]) => {
@@ -268,20 +277,25 @@ onBothServers((server) => {
 			assert.ok(row);
 		};
 		const [a, b] = [idOf("auditor a"), idOf("auditor b")];
-		const audits = [audit(a, null), audit(null, null), audit(b, idOf("answer"))];
+		const audits = [audit(a, null, 3), audit(a, null, 5), audit(null, null), audit(b, idOf("answer"), 1)];
 		assert.deepEqual(await busy(), []);
-		await put({ state: "assigned", provider: host, attempt: 1 }, {});
-		assert.deepEqual(await busy(), ["host"]);
+		await put({ state: "assigned", provider: host, device: 2, attempt: 1 }, {});
+		assert.deepEqual(await busy(), ["host 2"]);
 		await put(
-			{ state: "claimed", provider: host, attempt: 1, audits },
+			{ state: "claimed", provider: host, device: 2, attempt: 1, audits },
 			{ state: "running", provider: other, attempt: 1 },
 		);
-		assert.deepEqual(await busy(), ["other", "a"]);
+		assert.deepEqual(await busy(), [`other ${UNKNOWN_DEVICE}`, "a 3", "a 5"]);
+		await put(
+			{ state: "running", provider: other, device: 0, attempt: 1 },
+			{ state: "running", provider: other, device: 7, attempt: 1 },
+		);
+		assert.deepEqual(await busy(), ["other 0", "other 7"]);
 		await put(
 			{ state: "claimed", provider: host, attempt: 1, audits, isDisputed: true },
-			{ state: "running", provider: other, attempt: 1 },
+			{ state: "running", provider: other, device: 1, attempt: 1 },
 		);
-		assert.deepEqual(await busy(), ["other"], "of a disputed claim nobody is asked any more");
+		assert.deepEqual(await busy(), ["other 1"], "of a disputed claim nobody is asked any more");
 		await put({ state: "paid", provider: host, audits }, { state: "claimed", provider: other });
 		assert.deepEqual(await busy(), [], "an answer to what is paid is nobody's any more");
 		assert.ok((await store.jobs.open()).get(job.id) === version);

@@ -23,6 +23,7 @@ import {
 	type JobSummary,
 	OUTCOME,
 	SUMMARY,
+	UNKNOWN_DEVICE,
 } from "./job-rows.ts";
 
 const MOST_ROWS = 10_000;
@@ -30,7 +31,12 @@ const id = (what: string, value: string): string => hex(what, value, 64);
 const limitOf = (limit: number): number => integer("a limit", limit, 1, MOST_ROWS);
 
 export function createJobStore(context: StoreContext, memory: JobMemory) {
-	return { ...lifeOfJobs(context, memory), ...jobsUnderWay(context), ...publicRows(context, memory) };
+	return {
+		...lifeOfJobs(context, memory),
+		...jobsUnderWay(context),
+		...jobsAtWork(context),
+		...publicRows(context, memory),
+	};
 }
 
 type WholeRow = JobSummary & { readonly spec: JobSpec; readonly offer: Json; readonly bytes: number };
@@ -124,6 +130,43 @@ function lifeOfJobs(context: StoreContext, memory: JobMemory) {
 	};
 }
 
+/** Who works now. */
+function jobsAtWork({ database }: StoreContext) {
+	return {
+		/**
+		 * The devices of everyone that has a part to run, or owes the answer of an audit; `UNKNOWN_DEVICE`: one
+		 * of them, and nobody here knows which.
+		 */
+		async devicesAtWork(): Promise<ReadonlyMap<string, ReadonlySet<number>>> {
+			// One text: asked at every draw, and a row for each of thousands would be dear.
+			const [row] = await database.read<{ readonly all: string | null }>(
+				`SELECT string_agg(n.provider || ' ' || n.device, ' ') AS all FROM (
+					SELECT provider, coalesce(device, ${UNKNOWN_DEVICE}) AS device FROM job_parts WHERE state IN ('assigned', 'running')
+					UNION SELECT unnest(auditors), unnest(audit_devices) FROM job_parts WHERE auditors <> '{}') n`,
+			);
+			const found = new Map<string, Set<number>>();
+			const words = row?.all?.split(" ") ?? [];
+			for (let i = 0; i < words.length; i += 2) {
+				const device = Number(words[i + 1]);
+				const known = found.get(words[i]!);
+				if (known === undefined) found.set(words[i]!, new Set([device]));
+				else known.add(device);
+			}
+			return found;
+		},
+
+		/** What a provider was given and has not locked a bond for yet, as far as this record knows. */
+		async promisedMicros(provider: string): Promise<number> {
+			const [row] = await database.read<{ readonly micros: string }>(
+				`SELECT coalesce(sum((j.record->'terms'->>'bondMicros')::numeric), 0)::text AS micros
+				FROM job_parts p JOIN jobs j ON j.id = p.job WHERE p.provider = $1 AND p.state = 'assigned'`,
+				[id("a provider's id", provider)],
+			);
+			return Number(row!.micros);
+		},
+	};
+}
+
 /** What a keeper goes by. */
 function jobsUnderWay({ database }: StoreContext) {
 	return {
@@ -145,16 +188,6 @@ function jobsUnderWay({ database }: StoreContext) {
 				[limitOf(limit)],
 			);
 			return rows.map((row) => row.id);
-		},
-
-		/** Everyone that has a part to run, or owes the answer of an audit. */
-		async busyProviders(): Promise<ReadonlySet<string>> {
-			// One text: asked at every draw, and a row for each of thousands would be dear.
-			const [row] = await database.read<{ readonly ids: string | null }>(
-				`SELECT string_agg(n.provider, ' ') AS ids FROM (SELECT provider FROM job_parts WHERE state IN ('assigned', 'running')
-					UNION SELECT unnest(auditors) FROM job_parts WHERE auditors <> '{}') n`,
-			);
-			return new Set(row?.ids?.split(" ") ?? []);
 		},
 
 		/**

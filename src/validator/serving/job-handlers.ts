@@ -39,13 +39,29 @@ function summaryOf({ id, customer, title, kind, record, isOver, createdAtMs }: J
 	};
 }
 
-const hostView = (host: KnownHost): JobHostView => ({
-	...{ provider: host.provider, isFree: host.isFree, pricePerHourMicros: host.pricePerHourMicros },
-	...{ reliabilityPpm: host.reliabilityPpm, freeBondMicros: host.freeBondMicros, memoryBytes: host.memoryBytes },
-	...{ int8OpsPerS: host.int8OpsPerS, bytesPerS: host.bytesPerS, int32OpsPerS: host.int32OpsPerS ?? 0 },
-	mostWorkMs: host.mostWorkMs,
-	...{ methods: [...host.methods], attested: host.attested, isSimulated: host.isSimulated },
-});
+/** Of a host's devices. */
+function hostView(all: readonly KnownHost[]): JobHostView {
+	const host = all[0]!;
+	return {
+		...{ provider: host.provider, pricePerHourMicros: host.pricePerHourMicros, mostWorkMs: host.mostWorkMs },
+		...{ reliabilityPpm: host.reliabilityPpm, freeBondMicros: host.freeBondMicros },
+		...{ methods: [...host.methods], attested: host.attested, isSimulated: host.isSimulated },
+		isFree: all.some(({ isFree }) => isFree),
+		devices: all.map(({ device, isFree, memoryBytes, int8OpsPerS, bytesPerS, int32OpsPerS = 0 }) => ({
+			...{ device, isFree, memoryBytes, int8OpsPerS, bytesPerS, int32OpsPerS },
+		})),
+	};
+}
+
+/** Up to so many hosts, each with all its devices, which stand side by side. */
+function hostViews(sorted: readonly KnownHost[], limit: number): JobHostView[] {
+	const views: JobHostView[] = [];
+	for (let from = 0, to = 0; from < sorted.length && views.length < limit; from = to) {
+		while (sorted[to]?.provider === sorted[from]!.provider) to++;
+		views.push(hostView(sorted.slice(from, to)));
+	}
+	return views;
+}
 
 function providerOf({ key }: Caller): string {
 	if (key === null) throw new AssayError("CALLER_OTHER", "a provider speaks for itself", { hint: "Sign the request." });
@@ -71,8 +87,9 @@ export function jobHandlers(context: JobContext) {
 		async listJobHosts({ query: { cursor = "", limit } }) {
 			if (!/^([0-9a-f]{64})?$/.test(cursor)) throw new AssayError("CURSOR_BAD", "this is not a cursor of this list");
 			const later = (await context.hosts.all()).filter(({ provider }) => provider > cursor);
-			const rows = later.slice(0, limit).map(hostView);
-			return { rows, cursor: later.length > limit ? rows.at(-1)!.provider : null };
+			const rows = hostViews(later, limit);
+			const last = rows.at(-1)?.provider ?? null;
+			return { rows, cursor: last === (later.at(-1)?.provider ?? null) ? null : last };
 		},
 		quoteJob: ({ body, caller, address }) =>
 			askQuote(context, { ...body, customer: actorOf(caller), opener: { holder: callerHolder(caller), address } }),

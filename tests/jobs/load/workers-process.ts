@@ -136,7 +136,7 @@ function startHost(o: StartWorkers, number: number, dialling: ReturnType<typeof 
 		jobs: {
 			offer: {
 				...{ account: null, consent: null, pricePerHourMicros: 3_600_000 },
-				...{ mostBondMicros: Number.MAX_SAFE_INTEGER, memoryBytes: MEMORY, minutes: 60 },
+				...{ mostBondMicros: Number.MAX_SAFE_INTEGER, memoryBytes: MEMORY, minutes: 60, devices: [0] },
 				methods: ["redundant", "sampled", "optimistic"],
 			},
 			handlers: {

@@ -54,7 +54,9 @@ function estimate(
 	try {
 		return quoteJob(
 			{ ...work, segments: spec.segments, method, mostMicros: null, gasMicros: 0, nowMs: Date.now() },
-			hosts.map((host) => ({ ...host, isFree: true, owner: host.provider, network: host.provider })),
+			hosts.flatMap(({ devices, ...host }) =>
+				devices.map((device) => ({ ...host, ...device, isFree: true, owner: host.provider, network: host.provider })),
+			),
 			params,
 		);
 	} catch (error) {

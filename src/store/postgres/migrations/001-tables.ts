@@ -393,10 +393,13 @@ CREATE TABLE job_parts (
 	part integer NOT NULL,
 	state text NOT NULL,
 	provider text,
+	-- Of that provider's host; null: nobody has it, or nobody here knows.
+	device integer,
 	attempt integer NOT NULL,
 	until_ms bigint NOT NULL,
-	-- Those that owe an answer.
+	-- Those that owe an answer, and the device of each.
 	auditors text[] NOT NULL,
+	audit_devices integer[] NOT NULL,
 	PRIMARY KEY (job, part)
 );
 CREATE INDEX job_parts_of_provider ON job_parts (provider) WHERE state IN ('assigned', 'running', 'claimed');

@@ -1,23 +1,29 @@
 // Who audits a part: drawn like its provider, of those that could run it, and neither its provider nor of its
 // owner or network.
-import { fittingHosts, type JobLimits, partWork } from "../../../market/jobs/fitting-hosts.ts";
+import {
+	type FittingHost,
+	fittingHosts,
+	type JobLimits,
+	oneOfEach,
+	partWork,
+} from "../../../market/jobs/fitting-hosts.ts";
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
 import { methodOf } from "../../../verify/methods/methods.ts";
-import { drawnHost, goOnDrawing } from "./draw-part.ts";
+import { drawnHost, goOnDrawing, idleDevice } from "./draw-part.ts";
 import type { Job, JobContext } from "./job-context.ts";
 import type { KnownHost } from "./job-hosts.ts";
 
 type HostSource = Pick<JobContext, "hosts" | "works" | "config">;
 
-/** Hosts that may run the part. */
+/** Hosts that may run the part, each with the devices that may. */
 export async function hostsFor(
 	{ hosts, works, config }: HostSource,
 	job: Job,
 	number: number,
 	{ excluded, bondMicros, isHosted = false }: Pick<JobLimits, "excluded" | "bondMicros" | "isHosted">,
 	known?: readonly KnownHost[],
-): Promise<KnownHost[]> {
+): Promise<FittingHost<KnownHost>[]> {
 	const { terms } = job.offer;
 	const { count } = partRange(terms, number);
 	const all = known ?? (await hosts.all());
@@ -28,17 +34,24 @@ export async function hostsFor(
 	return fittingHosts(all, partWork(await works.ofJob(job), count), limits, config.params);
 }
 
+/** Who audits, and on which of its devices. */
+export interface ChosenAuditor {
+	readonly auditor: string;
+	readonly device: number;
+}
+
 /**
- * The first that was drawn and audits nothing else of the part; whoever is at work only where nobody else is
- * left. Where windows outnumber hosts one gets several; runs of the whole part are of different hosts. Nobody
- * is asked again that was silent or lied. Null: nobody is left; "wait": not drawn yet.
+ * The first that was drawn and audits nothing else of the part; whoever is at work only where nobody else
+ * is left. Where windows outnumber hosts one gets several, all for one of its devices; runs of the whole
+ * part are of different hosts. Nobody is asked again that was silent or lied. Null: nobody is left; "wait":
+ * not drawn yet.
  */
 export async function nextAuditor(
 	context: HostSource & Parameters<typeof goOnDrawing>[0],
 	job: Job,
 	part: JobPart,
 	audits: readonly JobAudit[],
-): Promise<string | null | "wait"> {
+): Promise<ChosenAuditor | null | "wait"> {
 	const place = { part: part.part, attempt: part.attempt, role: 1 } as const;
 	const drawn = await goOnDrawing(context, job, place, async () => {
 		const own = await drawnHost(context, job, part);
@@ -47,7 +60,9 @@ export async function nextAuditor(
 		const others = all.filter(
 			({ owner, network, provider }) => provider !== part.provider && owner !== own?.owner && network !== own?.network,
 		);
-		return hostsFor(context, job, part.part, { excluded: new Set(part.excluded), bondMicros: 0 }, others);
+		return oneOfEach(
+			await hostsFor(context, job, part.part, { excluded: new Set(part.excluded), bondMicros: 0 }, others),
+		);
 	});
 	if (drawn === null) return "wait";
 	if (drawn === "nobody") return null;
@@ -56,10 +71,13 @@ export async function nextAuditor(
 	// Who is away, or disputed or convicted since the draw, is passed over.
 	const there = await context.hosts.there();
 	const able = drawn.drawn.filter((one) => !tried.has(one) && there.has(one));
-	const busy = await context.store.jobs.busyProviders();
+	const atWork = await context.store.jobs.devicesAtWork();
+	const idle = (one: string): number | null => idleDevice(atWork, one, drawn.hosts[one]!);
 	const least = able.toSorted(
-		(one, other) => times(one) - times(other) || Number(busy.has(one)) - Number(busy.has(other)),
+		(one, other) => times(one) - times(other) || Number(idle(one) === null) - Number(idle(other) === null),
 	)[0];
 	const isShared = methodOf(job.offer.terms.method).drawsWindows;
-	return least === undefined || (times(least) > 0 && !isShared) ? null : least;
+	if (least === undefined || (times(least) > 0 && !isShared)) return null;
+	const own = audits.find(({ auditor }) => auditor === least)?.device;
+	return { auditor: least, device: own ?? idle(least) ?? drawn.hosts[least]!.devices[0]!.device };
 }

@@ -7,7 +7,7 @@ import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";
 import type { JobDraw } from "../../../store/jobs/job-rows.ts";
 import { asJson, type ChangeContext, changeJob, type Job, type JobContext } from "./job-context.ts";
-import type { KnownHost } from "./job-hosts.ts";
+import { isAtWork, type KnownHost } from "./job-hosts.ts";
 import { secretOfJob } from "./job-offers.ts";
 
 /** As it is kept: everything but the secret. */
@@ -27,17 +27,33 @@ export interface DrawBody {
 	readonly hosts: Readonly<Record<string, DrawnHost>>;
 }
 
+type DrawnDevice = Pick<KnownHost, "device" | "int8OpsPerS" | "bytesPerS">;
+
 /** A host as it stood on the list. */
-export interface DrawnHost extends Pick<KnownHost, "owner" | "network" | "int8OpsPerS" | "bytesPerS"> {
+export interface DrawnHost extends Pick<KnownHost, "owner" | "network"> {
 	/** Parts of it that were checked in a row. */
 	readonly checkedInARow: number;
+	/** Those that fit, the fastest first: whoever is given something is given it for one of these. */
+	readonly devices: readonly DrawnDevice[];
 }
-export type ListedHost = Candidate &
-	Pick<KnownHost, "account" | "reputation" | Exclude<keyof DrawnHost, "checkedInARow">>;
+/** A host that may be drawn, with those of its devices that fit. */
+export interface ListedHost extends Candidate, Pick<KnownHost, "account" | "reputation" | "owner" | "network"> {
+	readonly devices: readonly DrawnDevice[];
+}
 
-const drawnHostOf = ({ owner, network, int8OpsPerS, bytesPerS, reputation }: ListedHost): DrawnHost => ({
-	...{ owner, network, int8OpsPerS, bytesPerS, checkedInARow: reputation.checkedInARow },
+const drawnHostOf = ({ owner, network, reputation, devices }: ListedHost): DrawnHost => ({
+	...{ owner, network, checkedInARow: reputation.checkedInARow },
+	devices: devices.map(({ device, int8OpsPerS, bytesPerS }) => ({ device, int8OpsPerS, bytesPerS })),
 });
+
+/** The device of a drawn host that something is given to: the fastest that is idle; null: all are at work. */
+export function idleDevice(
+	atWork: ReadonlyMap<string, ReadonlySet<number>>,
+	provider: string,
+	{ devices }: Pick<DrawnHost, "devices">,
+): number | null {
+	return devices.find(({ device }) => !isAtWork(atWork, provider, device))?.device ?? null;
+}
 
 /** Lists may be long: `whole` has one, others do without. */
 type WithoutList = Omit<DrawBody, "list">;
@@ -96,9 +112,20 @@ async function ownDraw(source: DrawSource, job: Job, { part, provider, attempt }
 export const drawnAccount = async (source: DrawSource, job: Job, part: JobPart): Promise<Hex | null> =>
 	(await ownDraw(source, job, part))?.accounts[part.provider!] ?? null;
 
-/** Its provider as it was when it was drawn. */
-export const drawnHost = async (source: DrawSource, job: Job, part: JobPart): Promise<DrawnHost | null> =>
-	(await ownDraw(source, job, part))?.hosts[part.provider!] ?? null;
+/**
+ * Its provider as it was when it was drawn, with the speed of the device that has the part. Where nobody
+ * knows which that is, it counts as the fastest.
+ */
+export async function drawnHost(
+	source: DrawSource,
+	job: Job,
+	part: JobPart,
+): Promise<(DrawnHost & Omit<DrawnDevice, "device">) | null> {
+	const host = (await ownDraw(source, job, part))?.hosts[part.provider!];
+	if (host === undefined) return null;
+	const { int8OpsPerS, bytesPerS } = host.devices.find(({ device }) => device === part.device) ?? host.devices[0]!;
+	return { ...host, int8OpsPerS, bytesPerS };
+}
 
 /** Who is drawn, from a list that was published. */
 function drawOf(seed: Uint8Array, place: Place, body: DrawBody, block: string) {

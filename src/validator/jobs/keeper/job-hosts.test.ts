@@ -1,5 +1,5 @@
 // After a restart nobody is drawn before most hosts are there again: a list binds, and the first few that
-// came would get everything.
+// came would get everything. And what a host's deposit still covers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_PARAMS } from "../../../market/params.ts";
@@ -31,4 +31,28 @@ test("after a restart a draw waits for the hosts that were there before, and not
 
 test("in a new network nobody is waited for", async () => {
 	assert.equal(await hostsOf({ nowMs: 1_000_000, there: 1, away: 0 }).areGathering(), false);
+});
+
+test("a deposit covers as many bonds as are free in it, and what was just promised is not free", async () => {
+	const at = { free: 1000, promised: 0, reads: 0 };
+	const means = {
+		store: { jobs: { promisedMicros: async () => at.promised } },
+		...{ env: { nowMs: () => 1 }, config: { params: DEFAULT_PARAMS } },
+		jobChain: {
+			async bondOf() {
+				at.reads += 1;
+				return { freeMicros: at.free, wholeMicros: 1e9 };
+			},
+		},
+	};
+	const hosts = createJobHosts(means as never);
+	const can = (bondMicros: number) => hosts.canLock("ab".repeat(32), "0xab", bondMicros);
+	assert.deepEqual([await can(1000), await can(1001)], [true, false]);
+	at.promised = 600;
+	assert.deepEqual([await can(400), await can(401)], [true, false], "two parts at one moment");
+	Object.assign(at, { promised: 0, free: 399 });
+	assert.deepEqual([await can(399), await can(400)], [true, false], "it is locked by now");
+	assert.equal(at.reads, 6, "nothing that was remembered counts");
+	assert.equal(await createJobHosts({ ...means, jobChain: null } as never).canLock("ab", null, 1e15), true);
+	assert.equal(await hosts.canLock("ab", null, 1), false, "without an account nothing can be locked");
 });

@@ -3,21 +3,21 @@
 // makes it fitter; what its owner says may keep it out. docs/jobs.md §10.
 import { isJobConsent } from "../../../chain/contracts/job-account.ts";
 import type { JobsOffer } from "../../../engine/agent/agent-messages.ts";
-import type { Candidate } from "../../../market/jobs/draw.ts";
 import type { JobHost } from "../../../market/jobs/fitting-hosts.ts";
 import type { AbsentHost } from "../../../market/jobs/miss-text.ts";
-import { provenDevice, WORK_FIGURES } from "../../../market/jobs/proven-device.ts";
+import { type ProvenDevice, provenDevices, WORK_FIGURES } from "../../../market/jobs/proven-devices.ts";
 import { drawWeightPpm, type Reputation, reputationOf } from "../../../market/jobs/reputation.ts";
 import { BoundedMap } from "../../../platform/bounded-map.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { JobTaker } from "../../../store/connections.ts";
+import { UNKNOWN_DEVICE } from "../../../store/jobs/job-rows.ts";
 import type { ProviderQuery } from "../../../store/provider-query.ts";
 import type { Provider } from "../../../store/providers.ts";
 import type { ValidatorContext } from "../../validator-context.ts";
 import type { JobChain } from "./job-chain.ts";
 import { NOT_SIGNED, type SignedLevel, signedLevel } from "./signed-level.ts";
 
-/** A host, with what the rules do not ask for. */
+/** A device of a host, with what the rules do not ask for. */
 export interface KnownHost extends Omit<JobHost, keyof SignedLevel>, SignedLevel {
 	/** Sends assign and claim, holds the deposit; null: works without a chain only. */
 	readonly account: Hex | null;
@@ -69,9 +69,15 @@ function networkOf(address: string, provider: string, isLoopbackApart: boolean):
 
 export type JobHosts = ReturnType<typeof createJobHosts>;
 
+/** By the store's `devicesAtWork`. A host that works where nobody knows has no device free. */
+export function isAtWork(atWork: ReadonlyMap<string, ReadonlySet<number>>, provider: string, device: number): boolean {
+	const devices = atWork.get(provider);
+	return devices !== undefined && (devices.has(device) || devices.has(UNKNOWN_DEVICE));
+}
+
 /** What is read of a host, remembered for some seconds: proven figures, deposits, consents. */
 function createHostFacts({ store, env, config, jobChain }: Means) {
-	const facts = new BoundedMap<string, Remembered<ReturnType<typeof provenDevice>>>(MOST_REMEMBERED);
+	const facts = new BoundedMap<string, Remembered<readonly ProvenDevice[]>>(MOST_REMEMBERED);
 	const levels = new BoundedMap<string, Remembered<SignedLevel>>(MOST_REMEMBERED);
 	const reputations = new BoundedMap<string, Remembered<Reputation>>(MOST_REMEMBERED);
 	const bonds = new BoundedMap<Hex, Bond & { readonly atMs: number }>(MOST_REMEMBERED);
@@ -99,7 +105,7 @@ function createHostFacts({ store, env, config, jobChain }: Means) {
 		const signedOf = new Map(signed.map(({ id, attestation }) => [id, attestation]));
 		for (const id of ids) {
 			const of = { mark: marks.get(id)!, atMs: env.nowMs() };
-			facts.set(id, { ...of, found: provenDevice(figuresOf.get(id) ?? [], devicesOf.get(id) ?? []) });
+			facts.set(id, { ...of, found: provenDevices(figuresOf.get(id) ?? [], devicesOf.get(id) ?? []) });
 			levels.set(id, { ...of, found: signedLevel(signedOf.get(id) ?? null, config.jobs.takesSimulated) });
 		}
 	}
@@ -116,11 +122,12 @@ function createHostFacts({ store, env, config, jobChain }: Means) {
 		}
 	}
 
-	async function bondOf(account: Hex | null): Promise<Bond> {
+	/** `isFresh`: what was remembered does not count. */
+	async function bondOf(account: Hex | null, { isFresh = false } = {}): Promise<Bond> {
 		if (jobChain === null) return { freeMicros: Number.MAX_SAFE_INTEGER, wholeMicros: Number.MAX_SAFE_INTEGER };
 		if (account === null) return { freeMicros: 0, wholeMicros: 0 };
 		const known = bonds.get(account);
-		if (known !== undefined && env.nowMs() - known.atMs < REMEMBERED_MS) return known;
+		if (!isFresh && known !== undefined && env.nowMs() - known.atMs < REMEMBERED_MS) return known;
 		const bond = { ...(await jobChain.bondOf(account)), atMs: env.nowMs() };
 		bonds.set(account, bond);
 		return bond;
@@ -138,7 +145,7 @@ function createHostFacts({ store, env, config, jobChain }: Means) {
 	return {
 		...{ readProven, readReputations, bondOf, accountOf },
 		/** Once they were read. */
-		provenOf: (id: string) => facts.get(id)?.found ?? null,
+		provenOf: (id: string): readonly ProvenDevice[] => facts.get(id)?.found ?? [],
 		signedBy: (id: string): SignedLevel => levels.get(id)?.found ?? NOT_SIGNED,
 		reputationOf: (id: string): Reputation | undefined => reputations.get(id)?.found,
 	};
@@ -217,26 +224,29 @@ export function createJobHosts(means: Means) {
 	const { store, env, config } = means;
 	const facts = createHostFacts(means);
 
-	async function hostOf({ id, rentalId, reliabilityPpm }: Provider, taker: JobTaker): Promise<KnownHost | null> {
+	/** Each of its devices that works and proved its speed. */
+	async function devicesOf({ id, rentalId, reliabilityPpm }: Provider, taker: JobTaker): Promise<readonly KnownHost[]> {
 		// As the agent link's codec read it, here or at another process.
 		const jobs = taker.offer as unknown as JobsOffer;
-		const [proven, reputation] = [facts.provenOf(id), facts.reputationOf(id)];
-		if (proven === null || reputation === undefined || reputation.isBarred) return null;
+		const reputation = facts.reputationOf(id);
+		const proven = facts.provenOf(id).filter(({ device }) => jobs.devices.includes(device));
+		if (proven.length === 0 || reputation === undefined || reputation.isBarred) return [];
 		const account = await facts.accountOf(id, jobs);
 		const { freeMicros, wholeMicros } = await facts.bondOf(account);
-		return {
+		const host = {
 			...{ provider: id, account, owner: account ?? id, reliabilityPpm, reputation },
 			network: networkOf(taker.address, id, config.jobs.isLoopbackApart),
 			isFree: rentalId === null,
 			pricePerHourMicros: jobs.pricePerHourMicros,
 			freeBondMicros: Math.min(freeMicros, jobs.mostBondMicros),
 			depositMicros: Math.min(wholeMicros, jobs.mostBondMicros),
-			...proven,
 			...facts.signedBy(id),
-			memoryBytes: Math.min(proven.memoryBytes, jobs.memoryBytes),
 			weightPpm: drawWeightPpm(reputation, config.params),
 			...{ mostWorkMs: jobs.minutes * 60_000, methods: jobs.methods },
 		};
+		return proven.map((one) => ({
+			...{ ...host, ...one, memoryBytes: Math.min(one.memoryBytes, jobs.memoryBytes), isAtWork: false },
+		}));
 	}
 
 	async function look(): Promise<readonly KnownHost[]> {
@@ -250,13 +260,10 @@ export function createJobHosts(means: Means) {
 			const taking = page.rows.filter(({ id }) => takers.has(id) && !disputed.has(id));
 			await facts.readProven(new Map(taking.map(({ id, lastValidAtMs }) => [id, lastValidAtMs ?? 0])));
 			await facts.readReputations(taking.map(({ id }) => id));
-			for (const provider of taking) {
-				const host = await hostOf(provider, takers.get(provider.id)!);
-				if (host !== null) hosts.push(host);
-			}
+			for (const provider of taking) hosts.push(...(await devicesOf(provider, takers.get(provider.id)!)));
 			cursor = page.cursor ?? undefined;
 		} while (cursor !== undefined);
-		return hosts.sort((a, b) => (a.provider < b.provider ? -1 : 1));
+		return hosts.sort((a, b) => (a.provider === b.provider ? 0 : a.provider < b.provider ? -1 : 1));
 	}
 
 	let seen: { readonly atMs: number; readonly hosts: Promise<readonly KnownHost[]> } | null = null;
@@ -281,20 +288,31 @@ export function createJobHosts(means: Means) {
 		return seen.hosts;
 	}
 
+	/** As they were a moment ago; which of their devices are at work is asked each time. */
+	async function all(): Promise<readonly KnownHost[]> {
+		const hosts = await recent();
+		const atWork = await store.jobs.devicesAtWork();
+		return hosts.map((host) => ({ ...host, isAtWork: isAtWork(atWork, host.provider, host.device) }));
+	}
+
 	return {
-		/** As they were a moment ago; who is at work is asked each time. */
-		async all(): Promise<readonly KnownHost[]> {
-			const hosts = await recent();
-			const busy = await store.jobs.busyProviders();
-			return hosts.map((host) => ({ ...host, isFree: host.isFree && !busy.has(host.provider) }));
+		/** Every device; free is what is neither rented nor at work. */
+		all: async (): Promise<readonly KnownHost[]> =>
+			(await all()).map((host) => ({ ...host, isFree: host.isFree && !host.isAtWork })),
+		/** The same, where those at work come free some time: free is what is not rented. */
+		known: all,
+		/**
+		 * Whether an account can lock one more bond now. What it was given a moment ago is not locked yet, and
+		 * counts.
+		 */
+		async canLock(provider: string, account: Hex | null, bondMicros: number): Promise<boolean> {
+			if (means.jobChain === null) return true;
+			const { freeMicros } = await facts.bondOf(account, { isFresh: true });
+			return freeMicros >= bondMicros + (await store.jobs.promisedMicros(provider));
 		},
-		/** The same, without asking who is at work: free is who is not rented. */
-		known: recent,
 		takers: () => takersOf(means),
 		/** Names of all, at work or not. */
 		there: async (): Promise<ReadonlySet<string>> => new Set((await recent()).map(({ provider }) => provider)),
 		areGathering: gathering(means),
-		candidates: (hosts: readonly KnownHost[]): Candidate[] =>
-			hosts.map(({ provider, weightPpm }) => ({ provider, weightPpm })),
 	};
 }

@@ -10,6 +10,8 @@ export interface NudgeOf {
 	readonly part: number;
 	readonly attempt: number;
 	readonly audit: number | null;
+	/** The device of that provider's host that it is for. */
+	readonly device: number;
 }
 
 const AGAIN_MS = 10_000;

@@ -79,7 +79,13 @@ export async function partOffer(context: JobContext, job: Job, number: number, a
 		return {
 			...common,
 			...begin,
-			...{ first, count, untilMs: part.untilMs, assignment: await assignmentOf(context, job, part) },
+			...{
+				device: part.device ?? 0,
+				first,
+				count,
+				untilMs: part.untilMs,
+				assignment: await assignmentOf(context, job, part),
+			},
 		};
 	const wanted = part.audits[audit]!;
 	const from = wanted.first === 0 ? begin : await context.auditBegins.get(job, number, audit);
@@ -90,6 +96,12 @@ export async function partOffer(context: JobContext, job: Job, number: number, a
 	return {
 		...common,
 		...from,
-		...{ first: first + wanted.first, count: wanted.count, untilMs: wanted.untilMs, assignment: null },
+		...{
+			device: wanted.device ?? 0,
+			first: first + wanted.first,
+			count: wanted.count,
+			untilMs: wanted.untilMs,
+			assignment: null,
+		},
 	};
 }

@@ -1,6 +1,7 @@
 // One look at one job: the chain's news first, then what the rules want now, one transition at a time, each
 // decided from the newest record. Called again until there is nothing to do but wait. Killed at any moment,
 // the next look goes on: everything it goes by lies in the store or on the chain.
+import { oneOfEach, sharedWeights } from "../../../market/jobs/fitting-hosts.ts";
 import { type JobStep, nextSteps } from "../../../market/jobs/next-steps.ts";
 import * as transitions from "../../../market/jobs/transitions.ts";
 import type { JobPart } from "../../../protocol/network/job.ts";
@@ -8,7 +9,7 @@ import { methodOf } from "../../../verify/methods/methods.ts";
 import { endOfProofs, followProofs } from "../proofs/follow-proofs.ts";
 import { hostsFor } from "./audit-draw.ts";
 import { releaseClaim } from "./claim-at-hand.ts";
-import { goOnDrawing } from "./draw-part.ts";
+import { goOnDrawing, idleDevice } from "./draw-part.ts";
 import { followChain, isFreeOnChain, refundOnChain } from "./follow-chain.ts";
 import { changeJob, type Job, type JobContext, loadJob } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
@@ -105,40 +106,41 @@ async function draw(context: JobContext, job: Job, part: JobPart, only: string |
 		const limits = { excluded: new Set(part.excluded), bondMicros, isHosted };
 		const able = await hostsFor(context, job, part.part, limits);
 		if (only !== null) return able.filter(({ provider }) => provider === only);
-		if (able.length >= ENOUGH_FREE) return able;
 		// The list binds: one with a single host that was free at this moment would make the part wait for it
 		// among all others.
-		return hostsFor(context, job, part.part, limits, await hosts.known());
+		const areEnough = oneOfEach(able).length >= ENOUGH_FREE;
+		return sharedWeights(areEnough ? able : await hostsFor(context, job, part.part, limits, await hosts.known()));
 	});
 	if (drawn === null || drawn === "nobody") return false;
 	// One at a time: two jobs must not be given to one host.
 	return mutex.run("jobs/offer", async () => {
 		const passed: { readonly provider: string; readonly why: string }[] = [];
-		const offerTo = async (provider: string, over = passed) => {
-			const asked = { nowMs: env.nowMs(), passed: over };
+		const offerTo = async (provider: string, device: number, over = passed) => {
+			const asked = { device, nowMs: env.nowMs(), passed: over };
 			await changeJob(context, job, transitions.offered(job.record, part.part, provider, asked, config.params));
 			return true;
 		};
-		const busy = await store.jobs.busyProviders();
+		const { bondMicros } = job.offer.terms;
+		const atWork = await store.jobs.devicesAtWork();
 		const there = await hosts.there();
 		for (const provider of drawn.drawn) {
-			const why = busy.has(provider) ? "busy" : there.has(provider) ? null : "away";
-			if (why === null) return offerTo(provider);
-			passed.push({ provider, why });
+			const device = idleDevice(atWork, provider, drawn.hosts[provider]!);
+			const isThere = device !== null && there.has(provider);
+			if (isThere && (await hosts.canLock(provider, drawn.accounts[provider] ?? null, bondMicros)))
+				return offerTo(provider, device);
+			passed.push({ provider, why: device === null ? "busy" : isThere ? "bond" : "away" });
 		}
-		// Somebody is at work: whoever comes free first in the order of the draw gets it. If all have gone,
-		// others are drawn once the first was silent.
-		return passed.some(({ why }) => why === "busy") ? false : offerTo(drawn.drawn[0]!, []);
+		// Somebody is at work, or its deposit is: whoever comes free first in the order of the draw gets it. If
+		// all have gone, others are drawn once the first was silent.
+		if (passed.some(({ why }) => why !== "away")) return false;
+		const first = drawn.drawn[0]!;
+		return offerTo(first, drawn.hosts[first]!.devices[0]!.device, []);
 	});
 }
 
 async function remind(context: JobContext, job: Job, part: JobPart): Promise<boolean> {
-	const told = await nudge(context, part.provider!, {
-		job: job.id,
-		part: part.part,
-		attempt: part.attempt,
-		audit: null,
-	});
+	const { device = 0, attempt } = part;
+	const told = await nudge(context, part.provider!, { job: job.id, part: part.part, attempt, audit: null, device });
 	if (told !== "declined") return false;
 	await changeJob(context, job, transitions.declined(job.record, part.part, "by its owner's limits"));
 	return true;

@@ -63,7 +63,8 @@ function toolsFor(context: JobContext, job: Job, number: number) {
 			return signedLevel(attestation, config.jobs.takesSimulated).attested;
 		},
 		nextAuditor: (audits: readonly JobAudit[]) => nextAuditor(context, job, part, audits),
-		nudge: (auditor: string, audit: number) => nudge(context, auditor, { job: job.id, part: number, attempt, audit }),
+		nudge: (auditor: string, audit: number, device: number) =>
+			nudge(context, auditor, { job: job.id, part: number, attempt, audit, device }),
 		claim: () => claimAtHand(context, job, number),
 		release: () => releaseClaim(context, job, number),
 		hasBegin: async (at: number) => (await auditBegins.get(job, number, at)) !== null,
@@ -88,6 +89,8 @@ type AuditAction = Extract<MethodAction, { kind: "audit" }>;
 /** "wait": the draw goes on when the job is looked at again, and nobody else is asked before. */
 type Replaced = boolean | "wait";
 
+/** The validator itself, or nobody yet. */
+const NOBODY = { auditor: null };
 const NO_BEGIN = "no auditor gets the state that it would begin with";
 
 class PartCheck {
@@ -168,9 +171,9 @@ class PartCheck {
 		const audits: JobAudit[] = [];
 		for (const { first, count, by } of wanted) {
 			// What the validator itself can run it runs; else somebody is drawn, when that turns out.
-			const auditor = by === "anyone" ? null : await tools.nextAuditor([...part.audits, ...audits]);
-			if (auditor === "wait") return false;
-			audits.push({ ...{ auditor, first, count, untilMs, tried: [] }, answer: null, agrees: null });
+			const chosen = by === "anyone" ? null : await tools.nextAuditor([...part.audits, ...audits]);
+			if (chosen === "wait") return false;
+			audits.push({ ...{ ...(chosen ?? NOBODY), first, count, untilMs, tried: [] }, answer: null, agrees: null });
 		}
 		await tools.change(transitions.audited(tools.record, this.at, audits));
 		return true;
@@ -204,7 +207,8 @@ class PartCheck {
 				isChanged = await this.withheld(NO_BEGIN);
 				continue;
 			}
-			if ((await tools.nudge(audit.auditor, at)) === "declined") isChanged = await this.replace(at, "declined");
+			if ((await tools.nudge(audit.auditor, at, audit.device ?? 0)) === "declined")
+				isChanged = await this.replace(at, "declined");
 		}
 		return isChanged === true;
 	}
@@ -213,12 +217,12 @@ class PartCheck {
 		const { part, tools } = this;
 		const audit = part.audits[at]!;
 		const tried = audit.auditor === null ? audit.tried : [...audit.tried, audit.auditor];
-		const auditor = await tools.nextAuditor(part.audits.with(at, { ...audit, auditor: null, tried }));
-		if (auditor === "wait") return auditor;
+		const chosen = await tools.nextAuditor(part.audits.with(at, { ...audit, auditor: null, tried }));
+		if (chosen === "wait") return chosen;
 		// Nobody is left: the validator tries, and where it cannot, the window runs its full length.
-		if (auditor === null && audit.auditor === null) return false;
+		if (chosen === null && audit.auditor === null) return false;
 		const unanswered = part.audits.filter((one, i) => i === at || one.answer === null);
-		const by = { auditor, untilMs: this.auditUntilMs(unanswered) };
+		const by = { ...(chosen ?? NOBODY), untilMs: this.auditUntilMs(unanswered) };
 		await tools.change(transitions.auditReplaced(tools.record, this.at, at, by, why));
 		return true;
 	}
