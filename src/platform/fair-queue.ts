@@ -21,6 +21,8 @@ export function createFairQueue(o: {
 	/** Waiting of one name, and of all. */
 	readonly perName: number;
 	readonly inAll: number;
+	/** This name's turn comes before all others', and its places are not given up. */
+	readonly first?: string;
 	readonly refused: () => Error;
 }): FairQueue {
 	/** In the order in which they are served. */
@@ -31,20 +33,21 @@ export function createFairQueue(o: {
 
 	/** Those of the name that comes next; the name goes to the end. */
 	function next(): Waiting | undefined {
-		for (const [name, line] of lines) {
-			const first = line.shift();
-			lines.delete(name);
-			if (line.length > 0) lines.set(name, line);
-			waiting -= 1;
-			return first;
-		}
-		return undefined;
+		const [name] = o.first !== undefined && lines.has(o.first) ? [o.first] : lines.keys();
+		if (name === undefined) return undefined;
+		const line = lines.get(name)!;
+		const one = line.shift();
+		lines.delete(name);
+		if (line.length > 0) lines.set(name, line);
+		waiting -= 1;
+		return one;
 	}
 
 	/** False: nobody's line is longer than the one of length `own`. */
 	function makeRoom(own: number): boolean {
 		let longest: readonly [string, Waiting[]] | null = null;
-		for (const entry of lines) if (entry[1].length > (longest?.[1].length ?? own)) longest = entry;
+		for (const entry of lines)
+			if (entry[0] !== o.first && entry[1].length > (longest?.[1].length ?? own)) longest = entry;
 		if (longest === null) return false;
 		const [name, line] = longest;
 		line.pop()!.refuse();
@@ -56,7 +59,8 @@ export function createFairQueue(o: {
 	function wait(name: string): Promise<void> {
 		return new Promise((resolve, reject) => {
 			const line = lines.get(name) ?? [];
-			const isFull = line.length >= o.perName || (waiting >= o.inAll && !makeRoom(line.length));
+			const held = name === o.first ? 0 : line.length;
+			const isFull = line.length >= o.perName || (waiting >= o.inAll && !makeRoom(held));
 			if (isFull) return reject(o.refused());
 			line.push({ start: resolve, refuse: () => reject(o.refused()) });
 			lines.set(name, line);
