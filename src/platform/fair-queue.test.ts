@@ -11,12 +11,16 @@ function create(o: { atOnce: number; perName: number; inAll: number; first?: str
 	const begun: string[] = [];
 	const ends: (() => void)[] = [];
 	const refused: string[] = [];
-	const ask = (name: string, label = name) =>
+	const ask = (name: string, label = name, size = 0) =>
 		void queue
-			.run(name, async () => {
-				begun.push(label);
-				await new Promise<void>((resolve) => ends.push(resolve));
-			})
+			.run(
+				name,
+				async () => {
+					begun.push(label);
+					await new Promise<void>((resolve) => ends.push(resolve));
+				},
+				size,
+			)
 			.catch(() => refused.push(label));
 	return { queue, begun, ends, refused, ask };
 }
@@ -70,6 +74,19 @@ test("whoever comes first waits for no other name, nor loses its place to one; i
 		await settle();
 	}
 	assert.deepEqual(begun, ["a", "own", "own", "d"]);
+});
+
+test("ATTACK: a hundred names with something large are not all before one with something small", async () => {
+	const { begun, ends, ask } = create({ atOnce: 1, perName: 2, inAll: 1000 });
+	for (let n = 0; n < 100; n++) ask(`flood ${n}`, "large", 1000);
+	for (let n = 0; n < 5; n++) ask(`honest ${n}`, "small", 50);
+	for (let n = 0; n < 20; n++) {
+		await settle();
+		ends.shift()!();
+	}
+	await settle();
+	assert.deepEqual(begun.slice(0, 11), ["large", ...Array(5).fill(["small", "large"]).flat()]);
+	assert.equal(begun.filter((one) => one === "large").length, 16, "and the large ones go on");
 });
 
 test("closing refuses who waits and who comes; what runs goes on; an error frees its place", async () => {
