@@ -24,7 +24,7 @@ function maps(count: number, instructions: number): Program {
 	return b.program();
 }
 
-/** Half of the values go one by one from between those that stay, so that what is free lies in many pieces. */
+/** Half of the values go one by one from between those that stay: what is free lies in many pieces. */
 function stretches(ops: number): Program {
 	const b = buildProgram();
 	const x = b.tensor("state", "x", "i32", [1], 0, BOUND);

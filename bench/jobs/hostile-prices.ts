@@ -1,10 +1,10 @@
-// What programs of a hostile customer are priced at beside what they take, on this machine's CPU: the model of
-// the work (docs/workloads.md §8) by the figures that a probe of this machine proves, against the seconds
+// What programs of a hostile customer are priced at beside what they take, on this machine's CPU: the model
+// of the work (docs/workloads.md §8) by the figures that probes of this machine prove, against the seconds
 // that the engine's cores are at work. An init phase by itself too, which no card has timed.
-//   bash scripts/node.sh bench/jobs/hostile-prices.ts [--seconds 8]
-// Other work on the machine makes a probe prove less, and so the model say more; CPU seconds stay nearly what
-// they are. Results: bench/results/network-hostile-prices-….json. Exit code 1 where one is priced below half
-// or above twice of what it takes.
+//   bash scripts/node.sh bench/jobs/hostile-prices.ts [--seconds 8] [--probes 3]
+// Other work on the machine makes a probe prove less, and so the model say more; CPU seconds stay nearly
+// what they are. Results: bench/results/network-hostile-prices-….json. Exit code 1 where one is priced below
+// half or above twice of what it takes.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";

@@ -9,7 +9,7 @@ import { inSlices } from "./in-slices.ts";
 export { PIECE_BYTES, pieceBytes, pieceCount } from "../protocol/hash/blob-tree.ts";
 
 const LEAF_BYTES = 1024;
-/** Leaves or nodes hashed at a stretch: half a millisecond or so, and a turn of the loop takes a tenth of it. */
+/** Leaves or nodes hashed at a stretch: half a millisecond or so, ten times what a turn of the loop costs. */
 const SLICE = 64;
 const HASH_BYTES = 32;
 /** A tagged hash begins with its tag's hash, twice. */
