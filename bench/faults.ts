@@ -10,8 +10,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { startChild } from "../tests/network/child-program.ts";
-import { makeDataFolder, startService } from "./floods/service.ts";
-import type { Watched } from "./floods/watcher.ts";
+import { seen, type Watched } from "./floods/seen.ts";
+import { makeDataFolder, pagesOf, startService } from "./floods/service.ts";
 import { writeNetworkResult } from "./network-result.ts";
 
 const { values } = parseArgs({ options: { only: { type: "string" } } });
@@ -110,7 +110,7 @@ async function fullDisk() {
 async function fewDescriptors() {
 	const folder = data.copy();
 	const service = await startService(folder.path, { descriptors: 1024 });
-	const target = { url: service.url, key: service.key, known: data.known };
+	const target = { url: service.url, key: service.key, known: data.known, pages: pagesOf(data.known) };
 	const flooder = startChild(import.meta.resolve("./floods/flooder.ts"));
 	const watcher = startChild(import.meta.resolve("./floods/watcher.ts"));
 	try {
@@ -118,7 +118,8 @@ async function fewDescriptors() {
 		await sleep(4000);
 		await watcher.ask("start", target);
 		await sleep(10_000);
-		const { health, reads } = await watcher.ask<Watched>("stop");
+		const watched = await watcher.ask<Watched>("stop");
+		const [health, reads] = [seen(watched.health), seen(watched.reads)];
 		const ready = await statusOf(service.url, "/v1/ready");
 		const files = globSync(`/proc/${service.pid}/fd/*`).length;
 		const { stopS } = await service.stop();

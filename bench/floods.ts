@@ -9,8 +9,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { startChild } from "../tests/network/child-program.ts";
 import type { FloodName } from "./floods/flooder.ts";
-import { type DataFolder, forgetPeak, makeDataFolder, startService } from "./floods/service.ts";
-import type { Watched } from "./floods/watcher.ts";
+import { seen, type Watched } from "./floods/seen.ts";
+import { type DataFolder, forgetPeak, makeDataFolder, pagesOf, startService } from "./floods/service.ts";
 import { writeNetworkResult } from "./network-result.ts";
 
 const { values } = parseArgs({
@@ -41,7 +41,7 @@ const FLOODS: Readonly<Partial<Record<FloodName | "nobody", string>>> = {
 async function runFlood(name: FloodName | "nobody", data: DataFolder) {
 	const folder = data.copy();
 	const service = await startService(folder.path);
-	const target = { url: service.url, key: service.key, known: data.known };
+	const target = { url: service.url, key: service.key, known: data.known, pages: pagesOf(data.known) };
 	const watcher = startChild(import.meta.resolve("./floods/watcher.ts"));
 	const flooder = name === "nobody" ? null : startChild(import.meta.resolve("./floods/flooder.ts"));
 	try {
@@ -55,7 +55,8 @@ async function runFlood(name: FloodName | "nobody", data: DataFolder) {
 		const fromS = service.cpuS();
 		await sleep(SECONDS * 1000);
 		const coresUsed = Number(((service.cpuS() - fromS) / SECONDS).toFixed(2));
-		const { health, reads } = await watcher.ask<Watched>("stop");
+		const watched = await watcher.ask<Watched>("stop");
+		const [health, reads] = [seen(watched.health), seen(watched.reads)];
 		const memoryMiB = service.memoryMiB();
 		const answered = (await flooder?.ask<Record<string, number>>("counts")) ?? {};
 		const { stopS, ending } = await service.stop();

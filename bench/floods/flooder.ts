@@ -11,7 +11,7 @@ import { AssayError } from "../../src/protocol/assay-error.ts";
 import { answerParent } from "../../tests/network/child-program.ts";
 import { claimOf, kindNamed } from "../../tests/network/simulated-kinds.ts";
 import type { Known } from "./service.ts";
-import { signedRegistration } from "./signed-registration.ts";
+import { sendSigned } from "./signed-request.ts";
 
 export interface FloodTarget {
 	readonly url: string;
@@ -257,7 +257,10 @@ export const floods = {
 	async newProviders(target, counts) {
 		for (;;) {
 			const started = performance.now();
-			await signedRegistration(target, ONE).then((status) => more(counts, status));
+			const signer = createNodeSigner(new Uint8Array(randomBytes(32)));
+			const body = JSON.stringify({ link: "agent", key: signer.key, name: "one of many" });
+			const asked = { target, signer, method: "POST", path: "/v1/providers", from: ONE, body };
+			await sendSigned(asked).then(({ status }) => more(counts, status));
 			await sleep(Math.max(0, 90 - (performance.now() - started)));
 		}
 	},

@@ -26,6 +26,16 @@ export interface Known {
 	readonly evidence: string;
 }
 
+/** What ordinary readers ask for. */
+export const pagesOf = ({ providerIds: [provider], probeId }: Known): readonly string[] => [
+	"/v1/network",
+	"/v1/providers?limit=50",
+	`/v1/providers/${provider}`,
+	"/v1/probes?limit=50",
+	`/v1/probes/${probeId}`,
+	"/v1/offers?limit=20",
+];
+
 export interface DataFolder {
 	readonly known: Known;
 	/** A copy of its own, which the service may spoil. */

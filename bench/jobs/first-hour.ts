@@ -6,16 +6,14 @@
 //   node bench/jobs/first-hour.ts [--minutes 30] [--busy 0] [--at-once 3] [--kinds gpt,render] [--write]
 // `--busy` adds loops that keep a core busy, from the start on; `--write` makes
 // bench/results/network-first-hour-<date>.json, or -busy-.
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { availableParallelism, loadavg, tmpdir } from "node:os";
+import { rmSync } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type ApiClient, createApiClient } from "../../src/api/create-client.ts";
+import type { ApiClient } from "../../src/api/create-client.ts";
 import { quantile, writeNetworkResult } from "../network-result.ts";
+import { openTrialNetwork, startProgram, type TrialNetwork } from "./trial-network.ts";
 
 const { values } = parseArgs({
 	options: {
@@ -56,19 +54,9 @@ const FALSE_WORDS =
 /** `up` says at its start what the watcher is for. */
 const NO_FALSE_WORD = /^watcher {3}optimistic jobs are run again here/;
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "assay-first-hour-"));
-const env = { ...process.env, ASSAY_HOME: join(folder, "home"), DATABASE_URL: "", NO_COLOR: "1", COLUMNS: "200" };
 const startMs = Date.now();
 const sinceS = () => Number(((Date.now() - startMs) / 1000).toFixed(1));
 const log: { readonly s: number; readonly line: string }[] = [];
-const started: ChildProcess[] = [];
-const start = (command: readonly string[], said: (line: string) => void) => {
-	const child = spawn(process.execPath, command, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
-	for (const input of [child.stdout, child.stderr]) createInterface({ input }).on("line", said);
-	started.push(child);
-	return { child, ended: new Promise<number | null>((resolve) => child.once("close", resolve)) };
-};
 
 interface DoneJob {
 	readonly kind: string;
@@ -81,13 +69,12 @@ interface DoneJob {
 	readonly said: string;
 }
 
-async function submit(kind: string, number: number): Promise<DoneJob> {
+async function submit(network: TrialNetwork, kind: string, number: number): Promise<DoneJob> {
 	const [sample, method] = KINDS[kind]!;
 	const atS = sinceS();
-	const lines: string[] = [];
-	const out = join(folder, `job-${number}`);
+	const out = join(network.folder, `job-${number}`);
 	const args = ["job", "submit", `samples/${sample}.json`, "--method", method, "--yes", "--out", out];
-	const exit = await start(["bin/assay.mjs", ...args], (line) => lines.push(line)).ended;
+	const { exit, lines } = await network.type(...args);
 	rmSync(out, { recursive: true, force: true });
 	const end = lines.slice(-3).join(" | ");
 	const code = exit === 0 ? null : (/\[([A-Z_]+)\]/.exec(lines.join("\n"))?.[1] ?? "UNKNOWN");
@@ -97,20 +84,17 @@ async function submit(kind: string, number: number): Promise<DoneJob> {
 }
 
 /** Hosts that may be drawn, each time that their number changes. */
-function watchHosts(client: ApiClient) {
+function watchHosts(network: TrialNetwork) {
 	const changes: { readonly s: number; readonly ready: number }[] = [];
 	/** Processes that ran or waited for a core, of the whole machine: other work beside this one shows here. */
 	const loads: number[] = [];
 	const stopping = new AbortController();
 	const watching = (async () => {
 		while (!stopping.signal.aborted) {
-			const rows = await client.listJobHosts({ query: { limit: 100 } }).then(
-				(page) => page.rows,
-				() => null,
-			);
-			if (rows !== null && rows.length !== changes.at(-1)?.ready) {
-				changes.push({ s: sinceS(), ready: rows.length });
-				console.log(`${sinceS()} s  ${rows.length} hosts ready`);
+			const ready = await network.hosts();
+			if (ready !== null && ready !== changes.at(-1)?.ready) {
+				changes.push({ s: sinceS(), ready });
+				console.log(`${sinceS()} s  ${ready} hosts ready`);
 			}
 			loads.push(loadavg()[0]!);
 			await sleep(LOOK_EVERY_MS, undefined, { signal: stopping.signal }).catch(() => {});
@@ -123,13 +107,13 @@ function watchHosts(client: ApiClient) {
 	return { changes, loads, stop };
 }
 
-async function runJobs(kinds: readonly string[], untilS: number): Promise<readonly DoneJob[]> {
+async function runJobs(network: TrialNetwork, kinds: readonly string[], untilS: number): Promise<readonly DoneJob[]> {
 	const done: DoneJob[] = [];
 	let next = 0;
 	const work = async () => {
 		while (sinceS() < untilS) {
 			const number = next++;
-			done.push(await submit(kinds[number % kinds.length]!, number));
+			done.push(await submit(network, kinds[number % kinds.length]!, number));
 		}
 	};
 	await Promise.all(Array.from({ length: Number(values["at-once"]) }, work));
@@ -192,37 +176,37 @@ function faultsOf(found: {
 	];
 }
 
+const busy = Array.from({ length: Number(values.busy) }, () => startProgram(["-e", "for (;;);"], () => {}));
+const endBusy = () => {
+	for (const { child } of busy) child.kill("SIGKILL");
+};
+process.once("exit", endBusy);
+const up = await openTrialNetwork({
+	said(line) {
+		log.push({ s: sinceS(), line });
+		console.log(`${sinceS()} s  up: ${line}`);
+	},
+});
 // Stopped before its end, it leaves nothing running: its own children alone, by their numbers.
 for (const signal of ["SIGINT", "SIGTERM"] as const)
 	process.once(signal, async () => {
-		for (const child of started) child.kill(child === up.child ? "SIGTERM" : "SIGKILL");
-		await up.ended;
-		rmSync(folder, { recursive: true, force: true });
+		await up.close();
 		process.exit(1);
 	});
-
-const busy = Array.from({ length: Number(values.busy) }, () => start(["-e", "for (;;);"], () => {}));
-const up = start(["bin/assay.mjs", "up", "--port", "0"], (line) => {
-	log.push({ s: sinceS(), line });
-	console.log(`${sinceS()} s  up: ${line}`);
-});
 try {
-	const urlOf = () => log.map(({ line }) => /^dashboard (http:\S+)/.exec(line)?.[1]).find((url) => url !== undefined);
-	while (urlOf() === undefined && up.child.exitCode === null) await sleep(100);
 	const liveS = sinceS();
-	const client = createApiClient({ baseUrl: urlOf() ?? "http://127.0.0.1:1", retries: 3 });
-	const hosts = watchHosts(client);
+	const { client } = up;
+	const hosts = watchHosts(up);
 	const readyAt = () => hosts.changes.find(({ ready }) => ready >= HOSTS)?.s ?? null;
-	while (readyAt() === null && sinceS() < GIVE_UP_S && up.child.exitCode === null) await sleep(500);
+	while (readyAt() === null && sinceS() < GIVE_UP_S && up.isUp()) await sleep(500);
 	const readyS = readyAt();
 	const kinds = values.kinds?.split(",") ?? DEFAULT_KINDS;
-	const jobs = readyS === null ? [] : await runJobs(kinds, sinceS() + 60 * Number(values.minutes));
+	const jobs = readyS === null ? [] : await runJobs(up, kinds, sinceS() + 60 * Number(values.minutes));
 	const jobsEndS = sinceS();
 	await hosts.stop();
 	const after = readyS === null ? [] : hosts.changes.filter(({ s }) => s >= readyS);
 	const end = await told(client);
-	up.child.kill("SIGTERM");
-	const exit = await up.ended;
+	const exit = await up.close();
 	const falseLines = log.filter(({ line }) => FALSE_WORDS.test(line) && !NO_FALSE_WORD.test(line));
 	const leastAfter = after.length === 0 ? null : Math.min(...after.map(({ ready }) => ready));
 	const faults = faultsOf({ readyS, leastAfter, jobs, falseLines, exit });
@@ -245,10 +229,6 @@ try {
 	if (values.write) console.log(writeNetworkResult(`first-hour${busy.length > 0 ? "-busy" : ""}`, result));
 	process.exitCode = faults.length > 0 ? 1 : 0;
 } finally {
-	for (const child of started) if (child.exitCode === null && child !== up.child) child.kill("SIGKILL");
-	if (up.child.exitCode === null) {
-		up.child.kill("SIGTERM");
-		await up.ended;
-	}
-	rmSync(folder, { recursive: true, force: true });
+	await up.close();
+	endBusy();
 }

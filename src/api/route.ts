@@ -29,6 +29,8 @@ export interface Route {
 	 * Whose answer its handler waits for; by default the database's. What waits for a host takes nobody's turn.
 	 */
 	readonly waitsFor?: "chain" | "disk" | "program" | "host";
+	/** How much its body asks for, so that what is small waits for little that is large. */
+	readonly sizeOf?: (body: never) => number;
 	/** Its body is so many bytes at most, as they are (application/octet-stream). Without it: JSON. */
 	readonly mostBytes?: number;
 	/** Its JSON may have so many bytes. Without it: as many as the server's setting says. */

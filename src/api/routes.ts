@@ -30,6 +30,9 @@ const read = <const More extends Partial<Route>>(path: string, summary: string, 
 const write = <const More extends Partial<Route> & Pick<Route, "role">>(path: string, summary: string, more: More) =>
 	({ ...WRITE, path, summary, ...more }) as Row<typeof WRITE, More>;
 
+const programBytes = ({ spec }: { readonly spec: { readonly program: { readonly size: number } } }): number =>
+	spec.program.size;
+
 const byProvider = z.strictObject({ id: providerId });
 const byProbe = z.strictObject({ id: probeId });
 const byRental = z.strictObject({ id: rentalId });
@@ -372,6 +375,7 @@ export const routes = {
 		role: "customer",
 		cost: 5,
 		waitsFor: "program",
+		sizeOf: programBytes,
 		mostJsonBytes: job.MAX_SPEC_BYTES,
 		body: job.quoteBody,
 		reply: job.quote,
@@ -393,6 +397,7 @@ export const routes = {
 		status: 201,
 		cost: 5,
 		waitsFor: "program",
+		sizeOf: programBytes,
 		mostJsonBytes: job.MAX_SPEC_BYTES,
 		body: job.submitBody,
 		reply: job.job,

@@ -6,17 +6,21 @@ import { createFairQueue } from "./fair-queue.ts";
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-function create(o: { atOnce: number; perName: number; inAll: number }) {
+function create(o: { atOnce: number; perName: number; inAll: number; first?: string }) {
 	const queue = createFairQueue({ ...o, refused: () => new Error("no room") });
 	const begun: string[] = [];
 	const ends: (() => void)[] = [];
 	const refused: string[] = [];
-	const ask = (name: string, label = name) =>
+	const ask = (name: string, label = name, size = 0) =>
 		void queue
-			.run(name, async () => {
-				begun.push(label);
-				await new Promise<void>((resolve) => ends.push(resolve));
-			})
+			.run(
+				name,
+				async () => {
+					begun.push(label);
+					await new Promise<void>((resolve) => ends.push(resolve));
+				},
+				size,
+			)
 			.catch(() => refused.push(label));
 	return { queue, begun, ends, refused, ask };
 }
@@ -55,6 +59,34 @@ test("lines are bounded; when all is full the longest line gives way, not the ne
 		await settle();
 	}
 	assert.deepEqual(begun.slice(2), ["flood 2", "a", "b", "a again"]);
+});
+
+test("whoever comes first waits for no other name, nor loses its place to one; its own line is bounded", async () => {
+	const { begun, ends, refused, ask } = create({ atOnce: 1, perName: 2, inAll: 3, first: "own" });
+	for (const name of ["a", "b", "c", "own", "own"]) ask(name);
+	await settle();
+	assert.deepEqual(refused, ["b"], "both of its own came in");
+	for (const name of ["own", "d"]) ask(name);
+	await settle();
+	assert.deepEqual(refused.slice(1), ["own", "c"], "of its own no more than two, which give way to nobody");
+	for (let n = 0; n < 3; n++) {
+		ends.shift()!();
+		await settle();
+	}
+	assert.deepEqual(begun, ["a", "own", "own", "d"]);
+});
+
+test("ATTACK: a hundred names with something large are not all before one with something small", async () => {
+	const { begun, ends, ask } = create({ atOnce: 1, perName: 2, inAll: 1000 });
+	for (let n = 0; n < 100; n++) ask(`flood ${n}`, "large", 1000);
+	for (let n = 0; n < 5; n++) ask(`honest ${n}`, "small", 50);
+	for (let n = 0; n < 20; n++) {
+		await settle();
+		ends.shift()!();
+	}
+	await settle();
+	assert.deepEqual(begun.slice(0, 11), ["large", ...Array(5).fill(["small", "large"]).flat()]);
+	assert.equal(begun.filter((one) => one === "large").length, 16, "and the large ones go on");
 });
 
 test("closing refuses who waits and who comes; what runs goes on; an error frees its place", async () => {

@@ -4,14 +4,21 @@
 // the longest line gives its last place up.
 
 export interface FairQueue {
-	/** Throws what `refused` gives when there is no room, or once it is closed. */
-	run<T>(name: string, act: () => Promise<T> | T): Promise<T>;
+	/**
+	 * Throws what `refused` gives when there is no room, or once it is closed. Every second turn is that of the
+	 * least `size` among those that come next of each name.
+	 *
+	 * ATTACK: many names with one large thing each are all before whoever comes after them. Those with small
+	 * ones wait for few of them, and nobody small keeps the large ones from going on.
+	 */
+	run<T>(name: string, act: () => Promise<T> | T, size?: number): Promise<T>;
 	/** Whoever waits is refused; what runs goes on. */
 	close(): void;
 	readonly waiting: () => number;
 }
 
 interface Waiting {
+	readonly size: number;
 	start(): void;
 	refuse(): void;
 }
@@ -21,30 +28,43 @@ export function createFairQueue(o: {
 	/** Waiting of one name, and of all. */
 	readonly perName: number;
 	readonly inAll: number;
+	/** This name's turn comes before all others', and its places are not given up. */
+	readonly first?: string;
 	readonly refused: () => Error;
 }): FairQueue {
 	/** In the order in which they are served. */
 	const lines = new Map<string, Waiting[]>();
 	let waiting = 0;
+	let turns = 0;
 	let running = 0;
 	let isClosed = false;
 
-	/** Those of the name that comes next; the name goes to the end. */
+	function nextName(): string | undefined {
+		if (o.first !== undefined && lines.has(o.first)) return o.first;
+		let [found] = lines.keys();
+		if (++turns % 2 === 0) return found;
+		let least = Number.POSITIVE_INFINITY;
+		for (const [name, [one]] of lines) if (one!.size < least) [found, least] = [name, one!.size];
+		return found;
+	}
+
+	/** That of the name whose turn it is; the name goes to the end. */
 	function next(): Waiting | undefined {
-		for (const [name, line] of lines) {
-			const first = line.shift();
-			lines.delete(name);
-			if (line.length > 0) lines.set(name, line);
-			waiting -= 1;
-			return first;
-		}
-		return undefined;
+		const name = nextName();
+		if (name === undefined) return undefined;
+		const line = lines.get(name)!;
+		const one = line.shift();
+		lines.delete(name);
+		if (line.length > 0) lines.set(name, line);
+		waiting -= 1;
+		return one;
 	}
 
 	/** False: nobody's line is longer than the one of length `own`. */
 	function makeRoom(own: number): boolean {
 		let longest: readonly [string, Waiting[]] | null = null;
-		for (const entry of lines) if (entry[1].length > (longest?.[1].length ?? own)) longest = entry;
+		for (const entry of lines)
+			if (entry[0] !== o.first && entry[1].length > (longest?.[1].length ?? own)) longest = entry;
 		if (longest === null) return false;
 		const [name, line] = longest;
 		line.pop()!.refuse();
@@ -53,12 +73,13 @@ export function createFairQueue(o: {
 		return true;
 	}
 
-	function wait(name: string): Promise<void> {
+	function wait(name: string, size: number): Promise<void> {
 		return new Promise((resolve, reject) => {
 			const line = lines.get(name) ?? [];
-			const isFull = line.length >= o.perName || (waiting >= o.inAll && !makeRoom(line.length));
+			const held = name === o.first ? 0 : line.length;
+			const isFull = line.length >= o.perName || (waiting >= o.inAll && !makeRoom(held));
 			if (isFull) return reject(o.refused());
-			line.push({ start: resolve, refuse: () => reject(o.refused()) });
+			line.push({ size, start: resolve, refuse: () => reject(o.refused()) });
 			lines.set(name, line);
 			waiting += 1;
 		});
@@ -66,10 +87,10 @@ export function createFairQueue(o: {
 
 	return {
 		waiting: () => waiting,
-		async run(name, act) {
+		async run(name, act, size = 0) {
 			if (isClosed) throw o.refused();
 			if (running < o.atOnce) running += 1;
-			else await wait(name);
+			else await wait(name, size);
 			try {
 				return await act();
 			} finally {

@@ -197,8 +197,9 @@ async function answer(
 	const needed = (route.bodyRole as ((body: unknown) => Route["role"]) | undefined)?.(call.body) ?? route.role;
 	if (!mayCall(caller.role, needed)) throw new AssayError("ROLE_WRONG", `the role ${needed} is needed for this`);
 	const { waitsFor = "store" } = route;
+	const size = (route.sizeOf as ((body: unknown) => number) | undefined)?.(call.body);
 	const inTurn = () =>
-		waitsFor === "host" || OWN.has(name) ? handler(call) : lanes[waitsFor].run(group, () => handler(call));
+		waitsFor === "host" || OWN.has(name) ? handler(call) : lanes[waitsFor].run(group, () => handler(call), size);
 	if (route.kind === "events") return streams.send(request, reply, group, abort, inTurn);
 	reply.raw.on("close", () => {
 		if (!reply.raw.writableFinished) abort.abort();

@@ -5,7 +5,7 @@ import { after, test } from "node:test";
 import { nameBlob } from "../../../api/blob-transfer.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import { hexToBytes } from "../../../protocol/bytes/bytes.ts";
-import type { BlobName } from "../../../protocol/network/job-spec.ts";
+import type { BlobName, JobSpec } from "../../../protocol/network/job-spec.ts";
 import { toyWorkload } from "../../../provider/jobs/toy-run.test-kit.ts";
 import { buildProgram } from "../../../work/builder/build-program.ts";
 import { at } from "../../../work/builder/expression.ts";
@@ -147,4 +147,35 @@ test("F5 a hundred who ask for one program have it opened once", async () => {
 	const all = Array.from({ length: 60 }, () => works.open(spec, ANN));
 	assert.equal(new Set((await Promise.all(all)).map(({ root }) => root)).size, 1);
 	assert.equal(lengths.filter((length) => length === bytes.length).length, 1);
+});
+
+/** The same bytes under other names: to this validator as many programs. */
+const others = (spec: JobSpec, count: number): JobSpec[] =>
+	Array.from({ length: count }, (_, n) => ({
+		...spec,
+		program: { ...spec.program, root: n.toString(16).padStart(64, "0") },
+	}));
+const stranger = (n: number) => ({ holder: "ann", address: `198.51.100.${n}` });
+
+test("F5 ATTACK: a hundred strangers' programs wait behind one that a job is worked at with", async () => {
+	const { spec, works } = await sample(expensiveSample(60));
+	let opened = 0;
+	const theirs = others(spec, 20).map((one, n) =>
+		works.open(one, stranger(n)).then(() => {
+			opened += 1;
+		}),
+	);
+	await works.ofJob({ id: "1", spec });
+	const before = opened;
+	await Promise.all(theirs);
+	assert.ok(before <= 2, `${before} of 20 came before the job's`);
+});
+
+test("F5 ATTACK: strangers' programs do not push out those that jobs are worked at with", async () => {
+	const { spec, works, lengths, bytes } = await sample();
+	await works.ofJob({ id: "1", spec });
+	for (const [n, one] of others(spec, 100).entries()) await works.open(one, stranger(n));
+	lengths.length = 0;
+	await works.ofJob({ id: "1", spec });
+	assert.deepEqual(lengths, [], `${bytes.length} bytes would be read, and opened again`);
 });

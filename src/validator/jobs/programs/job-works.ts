@@ -13,7 +13,7 @@ import { type JobWork, type ProgramWork, workOfJob } from "../../../work/program
 import { openProgramSteps } from "../../../work/program/open-program.ts";
 import { LIMITS, type Program } from "../../../work/program/shapes.ts";
 import { jobHolder } from "../blobs/blob-holders.ts";
-import type { ProgramDesk } from "./program-desk.ts";
+import { OURSELVES, type ProgramDesk } from "./program-desk.ts";
 
 const MAX_OPEN = 64;
 /** What a job adds to its program is two short strings. */
@@ -24,8 +24,6 @@ const MAX_JOBS = 10_000;
  */
 const OPENED_BYTES = { perS: 128 << 10, burst: 4 << 20 };
 const MAX_ADDRESSES = 10_000;
-/** Who opens for its own sake, and pays nobody. */
-const OURSELVES = "";
 
 export type JobWorks = ReturnType<typeof createJobWorks>;
 
@@ -46,13 +44,23 @@ export function createJobWorks({
 	readonly nowMs: () => number;
 }) {
 	const programs = new BoundedMap<string, ProgramWork>(MAX_OPEN);
+	/**
+	 * ATTACK: a hundred strangers who have programs quoted would push out those that hosts work at, and a claim
+	 * would wait until all of theirs are opened.
+	 */
+	const jobPrograms = new BoundedMap<string, ProgramWork>(MAX_OPEN);
 	const jobs = new BoundedMap<string, Pick<JobWork, "inputs" | "perWindow">>(MAX_JOBS);
 	const paces = new BoundedMap<string, TokenBucket>(MAX_ADDRESSES);
 	const nameOf = ({ program: { root, size } }: JobSpec): string => `${root}/${size}`;
 	const known = (spec: JobSpec): ProgramWork | undefined => {
-		const opened = programs.get(nameOf(spec));
-		if (opened !== undefined) programs.set(nameOf(spec), opened);
-		return opened;
+		const name = nameOf(spec);
+		for (const kept of [jobPrograms, programs]) {
+			const opened = kept.get(name);
+			if (opened === undefined) continue;
+			kept.set(name, opened);
+			return opened;
+		}
+		return undefined;
 	};
 
 	function charge(address: string, bytes: number): void {
@@ -88,7 +96,7 @@ export function createJobWorks({
 			if (made !== undefined) return made;
 			const answer = await ask({ bytes: await read(spec, holder, size), segments: null });
 			if (answer.kind !== "work") throw new Error("another question was answered");
-			programs.set(nameOf(spec), answer.work);
+			(address === OURSELVES ? jobPrograms : programs).set(nameOf(spec), answer.work);
 			return answer.work;
 		});
 	}
@@ -111,7 +119,9 @@ export function createJobWorks({
 		async ofJob({ id, spec }: { readonly id: string; readonly spec: JobSpec }): Promise<JobWork> {
 			const [before, own] = [known(spec), jobs.get(id)];
 			if (before !== undefined && own !== undefined) return { ...before, ...own };
-			const work = await open(spec, { holder: jobHolder(id), address: OURSELVES });
+			const program = await opened(spec, { holder: jobHolder(id), address: OURSELVES });
+			jobPrograms.set(nameOf(spec), program);
+			const work = workOfJob(program, spec);
 			jobs.set(id, { inputs: work.inputs, perWindow: work.perWindow });
 			return work;
 		},

@@ -17,6 +17,8 @@ import { answerProgram, type ProgramAnswer, type ProgramQuestion, type ProgramRe
 const BUDGET = { maxMs: 30_000, maxMiB: 512 };
 const MAX_WAITING = 256;
 const MAX_WAITING_OF_A_NAME = 64;
+/** Whoever asks by this name comes before everybody: jobs that are paid for, not strangers' questions. */
+export const OURSELVES = "";
 /** Without work for so long it ends, and gives its memory back. */
 const IDLE_MS = 60_000;
 
@@ -33,7 +35,7 @@ export function createProgramDesk({ maxMs, maxMiB } = BUDGET) {
 	let idle: NodeJS.Timeout | undefined;
 	let isClosed = false;
 	const line = createFairQueue({
-		...{ atOnce: 1, perName: MAX_WAITING_OF_A_NAME, inAll: MAX_WAITING },
+		...{ atOnce: 1, perName: MAX_WAITING_OF_A_NAME, inAll: MAX_WAITING, first: OURSELVES },
 		refused: () =>
 			isClosed
 				? new AssayError("NOT_READY", "the validator is stopping")
