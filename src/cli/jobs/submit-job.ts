@@ -8,13 +8,13 @@ import { uploadBlobs } from "../../api/blob-transfer.ts";
 import type { ApiClient } from "../../api/create-client.ts";
 import { createPatience } from "../../api/patience.ts";
 import type { Job, JobQuote } from "../../api/types.ts";
-import { checkOffer, totalMicros } from "../../market/jobs/check-offer.ts";
+import { checkOffer, leastPaidOf, totalMicros } from "../../market/jobs/check-offer.ts";
 import { writeDurably } from "../../platform/durable-file.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { codedError } from "../../protocol/coded-error.ts";
-import { formatBytes } from "../../protocol/format-number.ts";
+import { formatBytes, wholeSpan } from "../../protocol/format-number.ts";
 import type { JobOffer } from "../../protocol/network/job-offer.ts";
 import { methodOf, ordersWhere, orList } from "../../verify/methods/methods.ts";
 import { previewFiles } from "../../work/workloads/preview-files.ts";
@@ -115,9 +115,19 @@ async function quoteOf({ job, payer }: Ordered, io: CliIo, { client: api, up }: 
 	await upload(job, api, io);
 	const account = payer === "nobody" ? NOBODY : (payer?.actor.account.address ?? null);
 	const body = bodyOf(job, account);
+	const leastPaidMs = await leastPaidTold(job, api, io);
 	const quote = await askQuote(body, api, { io, up });
-	checkOffer(quote.offer, job, account === null ? null : { account, salt: body.salt });
+	checkOffer(quote.offer, job, account === null ? null : { account, salt: body.salt }, leastPaidMs);
 	return quote;
+}
+
+/** With a price an hour it depends on how long a part is paid for at least: the network's own rule, said here. */
+async function leastPaidTold({ order }: PreparedJob, api: ApiClient, io: CliIo): Promise<number | undefined> {
+	if (order.hourMicros === null) return undefined;
+	const leastPaidMs = leastPaidOf((await api.getParams()).params);
+	const hour = `${formatMicros(order.hourMicros)} tokens for an hour of work as an H200 does it`;
+	io.err.write(`  ${hour}; each part is paid as ${wholeSpan(leastPaidMs)} at least\n`);
+	return leastPaidMs;
 }
 
 async function upload({ blobs }: PreparedJob, api: ApiClient, io: CliIo): Promise<void> {
