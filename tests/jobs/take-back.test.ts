@@ -1,5 +1,5 @@
-// A part whose host died is the customer's again, by one command or by one button of the dashboard: the escrow
-// is told that its time is over, and gives it back.
+// A part whose host died is the customer's again, by one command or by one button of the dashboard: the
+// escrow is told that its time is over, and gives it back.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { read } from "../../src/chain/contracts/contracts.ts";

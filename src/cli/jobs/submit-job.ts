@@ -28,8 +28,9 @@ import { createStatusLine } from "../print/status-line.ts";
 import { plural } from "../print/table.ts";
 import { formatMicros, formatTokens } from "../print/tokens.ts";
 import type { UpFile } from "../up/up-file.ts";
+import { guardJob } from "./answer-silence.ts";
 import { askQuote, type QuoteBody } from "./ask-quote.ts";
-import { followJob } from "./follow-job.ts";
+import { type FollowedJob, followJob } from "./follow-job.ts";
 import { goOn, handIn } from "./hand-in.ts";
 import { type JobPayer, openJobPayer, type PayerValues } from "./job-account.ts";
 import { bookJob } from "./job-book.ts";
@@ -121,7 +122,7 @@ async function quoteOf({ job, payer }: Ordered, io: CliIo, { client: api, up }: 
 	return quote;
 }
 
-/** With a price an hour it depends on how long a part is paid for at least: the network's own rule, said here. */
+/** How long a part is paid for at least, by this network's rule: with a price an hour the price follows. */
 async function leastPaidTold({ order }: PreparedJob, api: ApiClient, io: CliIo): Promise<number | undefined> {
 	if (order.hourMicros === null) return undefined;
 	const leastPaidMs = leastPaidOf((await api.getParams()).params);
@@ -225,7 +226,10 @@ async function follow(
 			return made.map(([name]) => resolve(folder, name)).join(", ");
 		});
 	const steps = workload.segments * workload.program.k;
-	const isOver = await followJob(api, { id, metrics: spec.metrics, steps, preview }, io, realEnvironment().nowMs);
+	const { program } = workload;
+	const beside: FollowedJob["beside"] = payer && ((o) => guardJob(api, { id, program, payer }, io, o));
+	const followed = { id, metrics: spec.metrics, steps, preview, beside };
+	const isOver = await followJob(api, followed, io, realEnvironment().nowMs);
 	if (!isOver) {
 		io.err.write(`  the job goes on: assay job status ${id.slice(0, 12)}, assay job result ${id.slice(0, 12)}\n`);
 		return exitCodes.interrupted.code;

@@ -44,8 +44,8 @@ export const totalMicros = ({ parts, priceMicros, feeMicros, auditMicros }: JobO
 	parts * (priceMicros + feeMicros + auditMicros);
 
 /**
- * `leastPaidMs`: as the network publishes it (`leastPaidOf`). Throws JOB_OFFER, JOB_PRICE, JOB_TIME. Gives the
- * escrow's terms; null: nothing is paid on a chain.
+ * `leastPaidMs`: as the network publishes it (`leastPaidOf`). Throws JOB_OFFER, JOB_PRICE, JOB_TIME. Gives
+ * the escrow's terms; null: nothing is paid on a chain.
  */
 export function checkOffer(
 	offer: JobOffer,
@@ -87,8 +87,8 @@ const MAX_LEAST_PAID_MS = DEFAULT_PARAMS.jobLeastWorkMs;
 /**
  * The time that a part is paid for at least, as a validator publishes it (GET /v1/params).
  *
- * ATTACK: a validator that publishes a day could charge a day for a second's work, and the customer's price an
- * hour would bound nothing. Throws JOB_PRICE, PARAMS_BAD.
+ * ATTACK: a validator that publishes a day could charge a day for a second's work, and the customer's price
+ * an hour would bound nothing. Throws JOB_PRICE, PARAMS_BAD.
  */
 export function leastPaidOf(published: ParamOverrides): number {
 	const { jobLeastPaidMs } = publishedParams(published);

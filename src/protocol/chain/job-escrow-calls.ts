@@ -1,6 +1,6 @@
 // JobEscrow's terms as the contract encodes them, and the calls that a customer makes: approve, fund, cancel,
-// expire, share, collect. docs/chain.md §11. Pure, so that a page checks an offer and hands the calls to the browser's
-// wallet. Signing and sending elsewhere is src/chain/.
+// expire, share, collect. docs/chain.md §11. Pure, so that a page checks an offer and hands the calls to the
+// browser's wallet. Signing and sending elsewhere is src/chain/.
 import { concatBytes, utf8ToBytes } from "../bytes/bytes.ts";
 import { keccak } from "../hash/keccak-tree.ts";
 import type { EscrowTermsText } from "../network/job-offer.ts";
@@ -32,7 +32,7 @@ const FIELDS = [
 ] as const satisfies readonly (readonly [string, Exclude<keyof EscrowTermsText, "validators">])[];
 const TUPLE = `(${FIELDS.map(([type]) => type).join(",")},address[])`;
 
-/** The first argument, of a type without a fixed size: where it begins, the others, its words, and its list. */
+/** The first argument, of a type without a fixed size: where it begins, the others, its words, its list. */
 function encodedTerms(terms: EscrowTermsText, ...others: readonly number[]): Uint8Array {
 	return concatBytes(
 		word(32 * (1 + others.length)),

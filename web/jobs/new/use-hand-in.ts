@@ -53,8 +53,16 @@ type Spec = Parameters<Customer["client"]["quoteJob"]>[0]["body"]["spec"];
 const BEGIN: Shown = { state: "edit", sentBytes: 0, quote: null, trouble: null, kept: "not yet", isTrial: false };
 
 const keptOf = ({ draft, built, method }: Wish, id: string, upload: KeptJob["upload"]): KeptJob => ({
-	...{ id, upload, method, card: draft!.card, title: draft!.title, text: draft!.text, files: draft!.files },
-	...{ savedAtMs: Date.now(), tokensAStep: built.job?.tokensAStep ?? null, pending: null },
+	id,
+	upload,
+	method,
+	card: draft!.card,
+	title: draft!.title,
+	text: draft!.text,
+	files: draft!.files,
+	savedAtMs: Date.now(),
+	tokensAStep: built.job?.tokensAStep ?? null,
+	pending: null,
 });
 
 const specOf = ({ built, method }: Wish): Spec => ({ ...built.job!.spec, method }) as Spec;
@@ -73,7 +81,10 @@ async function askPrice(wish: Wish): Promise<{ readonly quote: JobQuote; readonl
 	const body = { spec, account, salt, mostMicros, ...(hourMicros !== null && { hourMicros }) };
 	const quote = await customer!.client.quoteJob({ body });
 	await built.work!.ask("offer", {
-		...{ offer: quote.offer, spec, order, leastPaidMs },
+		offer: quote.offer,
+		spec,
+		order,
+		leastPaidMs,
 		payer: account === null ? null : { account, salt },
 	});
 	return { quote, isTrial: wallet?.isTrial ?? false };

@@ -1,6 +1,6 @@
-// Who pays for a job, the two transactions that fund it, and those that take it back: the browser's own wallet (EIP-1193), or on a
-// trial network an account that this page keeps (trial-account.ts). What a wallet says is a stranger's word:
-// shown as text, never obeyed.
+// Who pays for a job, the two transactions that fund it, and those that take it back: the browser's own
+// wallet (EIP-1193), or on a trial network an account that this page keeps (trial-account.ts). What a wallet
+// says is a stranger's word: shown as text, never obeyed.
 import type { createApiClient } from "../../../src/api/create-client.ts";
 import type { Chain } from "../../../src/api/types.ts";
 import { takeBackParts } from "../../../src/market/jobs/take-back.ts";
