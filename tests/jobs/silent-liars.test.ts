@@ -8,11 +8,11 @@ import { read, readEvents } from "../../src/chain/contracts/contracts.ts";
 import { readGames } from "../../src/chain/contracts/dispute-games.ts";
 import { readJobDeposit, readJobPart } from "../../src/chain/contracts/job-escrow.ts";
 import { findEngine, hostPlatform } from "../../src/engine/builds.ts";
-import * as transitions from "../../src/market/jobs/transitions.ts";
 import type { JobMethod } from "../../src/protocol/network/job.ts";
 import { openJobChain } from "../../src/provider/jobs/open-job-chain.ts";
 import { attestation } from "../../src/store/sample-rows.test-kit.ts";
 import { eventually } from "../validator/toy-agent.test-kit.ts";
+import { disputeByWord } from "./dispute-by-word.test-kit.ts";
 import { openStage, QUICK, type Stage, submit, workerAccount } from "./job-stage.test-kit.ts";
 import { prove } from "./prove-host.test-kit.ts";
 import type { ToyWorker } from "./toy-worker.test-kit.ts";
@@ -177,18 +177,6 @@ describe("silence about a lie, to the end of its window", () => {
 		);
 	});
 });
-
-/** What a validator may always do: say that a claim is false, and show nobody anything. */
-const disputeByWord = (stage: Stage, id: string) =>
-	eventually(async () => {
-		const { jobs } = stage.validator.store;
-		const { version, record } = (await jobs.get(id))!;
-		if (record.parts[0]!.disputedAtMs !== undefined) return true;
-		const told = { fraud: null, isProvable: false, why: "it says so" };
-		const { outcomes = [], ...next } = transitions.disputed(record, 0, told, record.parts[0]!.claimedAtMs);
-		const change = { id, version, before: record, atMs: Date.now(), outcomes, undone: [], claimStates: [], ...next };
-		return (await jobs.change(change)) !== null;
-	});
 
 test("a validator that disputes for ever holds nobody's money: the host has itself paid", async () => {
 	let skippedMs = 0;

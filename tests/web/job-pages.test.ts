@@ -150,6 +150,36 @@ test("signed by the hardware: who would be drawn, for how much, and that it is s
 	await priceButton(page).waitFor();
 });
 
+test("a price for an hour of work goes into the job file, is asked for, and an offer above it is refused", async () => {
+	const page = await newJob();
+	const price = page.getByLabel(/^Price of an hour of work/);
+	const wish = { card: "Simulate", method: "Run twice", fields: { Frames: "2" } };
+	await page.getByRole("radio", { name: /^Simulate/ }).check();
+	await price.fill("2.5");
+	await page.getByText("A part is paid as 60 s at least").waitFor();
+	await page.getByText("The whole job file").click();
+	assert.match(await page.getByLabel("Job file").inputValue(), /"pricePerHour": 2\.5/);
+	await askPrice(page, { ...wish, fields: { ...wish.fields, "Price of an hour of work": "2.5" } });
+	// A minute of it, which is the least that is paid.
+	await page.locator("dt", { hasText: "For the work" }).locator("xpath=following-sibling::dd[1]").waitFor();
+	assert.match(await page.locator(".facts", { hasText: "For the work" }).innerText(), /0\.041667\sASSAY/);
+	assert.deepEqual(await seriousFindings(page), []);
+	await page.getByRole("button", { name: "Change the job" }).click();
+	// A validator that takes more than was asked for.
+	await network.browser.answer(page, /\/v1\/jobs\/quote$/, (quote: { offer: JobOffer }) => {
+		const { terms } = quote.offer;
+		return { ...quote, offer: { ...quote.offer, terms: { ...terms, priceMicros: terms.priceMicros + 1 } } };
+	});
+	await priceButton(page).click();
+	await page.getByText(/are what it is worth at 2\.5 tokens an hour, a part being paid as 60 s at least/).waitFor();
+	await page.getByText("JOB_PRICE").waitFor();
+	await page.unrouteAll();
+	await page.getByRole("button", { name: "Change the job" }).click();
+	await price.fill("");
+	await page.locator("[data-built]:not([aria-busy=true])").waitFor();
+	assert.doesNotMatch(await page.getByLabel("Job file").inputValue(), /pricePerHour/);
+});
+
 test("without a wallet: the page makes an account, the trial network funds it, and the job is paid", async () => {
 	const page = await newJob();
 	await page.addInitScript(() => Reflect.deleteProperty(globalThis, "ethereum"));

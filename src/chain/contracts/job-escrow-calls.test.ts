@@ -1,8 +1,18 @@
 // The calls that a page hands to a wallet are those that our own sender makes, byte for byte.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { approveData, cancelData, escrowCost, escrowJobId, fundData } from "../../protocol/chain/job-escrow-calls.ts";
-import { approveJobsCall, cancelJobCall, fundJobCall, jobCost, jobIdOf } from "./job-escrow.ts";
+import {
+	approveData,
+	cancelData,
+	collectData,
+	escrowCost,
+	escrowJobId,
+	expireData,
+	fundData,
+	shareData,
+} from "../../protocol/chain/job-escrow-calls.ts";
+import { callOf } from "./contracts.ts";
+import { approveJobsCall, cancelJobCall, expirePartCall, fundJobCall, jobCost, jobIdOf } from "./job-escrow.ts";
 import { jobTermsFromText } from "./job-terms-text.ts";
 
 const hex = (byte: number, size = 32) => `0x${byte.toString(16).padStart(2, "0").repeat(size)}`;
@@ -34,6 +44,9 @@ test("a customer's calls and a job's number, with one validator and with five", 
 		const contracts = { addresses } as never;
 		assert.equal(fundData(text), fundJobCall(contracts, terms).data);
 		assert.equal(cancelData(text), cancelJobCall(contracts, terms).data);
+		assert.equal(expireData(text, 2), expirePartCall(contracts, terms, 2).data);
+		assert.equal(shareData(text), callOf(contracts, "jobEscrow", "share", terms).data);
+		assert.equal(collectData(hex(1, 20)), callOf(contracts, "jobEscrow", "collect", hex(1, 20) as `0x${string}`).data);
 		assert.equal(BigInt(`0x${escrowJobId(text)}`), jobIdOf(terms));
 		assert.equal(escrowCost(text), jobCost(terms));
 		assert.equal(approveData(addresses.jobEscrow, jobCost(terms)), approveJobsCall(contracts, jobCost(terms)).data);

@@ -24,12 +24,14 @@ export interface FollowedJob {
 	readonly steps: number;
 	/** Writes what previews show; null: nothing does. */
 	readonly preview: ((elements: ReadonlyMap<number, Uint8Array>) => Promise<string>) | null;
+	/** Goes on beside it, until the signal; null: nothing does. */
+	readonly beside: ((o: { say: (text: string) => void; signal: AbortSignal }) => Promise<void>) | null;
 }
 
 /** Resolves when the job is over: true; false: the user has seen enough. */
 export async function followJob(
 	api: ApiClient,
-	{ id, metrics, steps, preview }: FollowedJob,
+	{ id, metrics, steps, preview, beside }: FollowedJob,
 	io: CliIo,
 	nowMs: () => number,
 ): Promise<boolean> {
@@ -53,6 +55,8 @@ export async function followJob(
 			if (made !== null) print(`  ${paint.dim(`${made} shows how far it is`)}`);
 		}
 	};
+	const ended = new AbortController();
+	const besides = beside?.({ say: print, signal: AbortSignal.any([io.interrupted, ended.signal]) });
 	const patience = createPatience({ signal: io.interrupted });
 	let isAway = false;
 	try {
@@ -75,6 +79,8 @@ export async function followJob(
 		if (io.interrupted.aborted) return false;
 		throw error;
 	} finally {
+		ended.abort();
+		await besides;
 		(progress as RunProgress | null)?.end();
 	}
 }

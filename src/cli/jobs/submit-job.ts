@@ -8,13 +8,13 @@ import { uploadBlobs } from "../../api/blob-transfer.ts";
 import type { ApiClient } from "../../api/create-client.ts";
 import { createPatience } from "../../api/patience.ts";
 import type { Job, JobQuote } from "../../api/types.ts";
-import { checkOffer, totalMicros } from "../../market/jobs/check-offer.ts";
+import { checkOffer, leastPaidOf, totalMicros } from "../../market/jobs/check-offer.ts";
 import { writeDurably } from "../../platform/durable-file.ts";
 import { realEnvironment } from "../../platform/environment.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { codedError } from "../../protocol/coded-error.ts";
-import { formatBytes } from "../../protocol/format-number.ts";
+import { formatBytes, wholeSpan } from "../../protocol/format-number.ts";
 import type { JobOffer } from "../../protocol/network/job-offer.ts";
 import { methodOf, ordersWhere, orList } from "../../verify/methods/methods.ts";
 import { previewFiles } from "../../work/workloads/preview-files.ts";
@@ -28,8 +28,9 @@ import { createStatusLine } from "../print/status-line.ts";
 import { plural } from "../print/table.ts";
 import { formatMicros, formatTokens } from "../print/tokens.ts";
 import type { UpFile } from "../up/up-file.ts";
+import { guardJob } from "./answer-silence.ts";
 import { askQuote, type QuoteBody } from "./ask-quote.ts";
-import { followJob } from "./follow-job.ts";
+import { type FollowedJob, followJob } from "./follow-job.ts";
 import { goOn, handIn } from "./hand-in.ts";
 import { type JobPayer, openJobPayer, type PayerValues } from "./job-account.ts";
 import { bookJob } from "./job-book.ts";
@@ -115,9 +116,19 @@ async function quoteOf({ job, payer }: Ordered, io: CliIo, { client: api, up }: 
 	await upload(job, api, io);
 	const account = payer === "nobody" ? NOBODY : (payer?.actor.account.address ?? null);
 	const body = bodyOf(job, account);
+	const leastPaidMs = await leastPaidTold(job, api, io);
 	const quote = await askQuote(body, api, { io, up });
-	checkOffer(quote.offer, job, account === null ? null : { account, salt: body.salt });
+	checkOffer(quote.offer, job, account === null ? null : { account, salt: body.salt }, leastPaidMs);
 	return quote;
+}
+
+/** How long a part is paid for at least, by this network's rule: with a price an hour the price follows. */
+async function leastPaidTold({ order }: PreparedJob, api: ApiClient, io: CliIo): Promise<number | undefined> {
+	if (order.hourMicros === null) return undefined;
+	const leastPaidMs = leastPaidOf((await api.getParams()).params);
+	const hour = `${formatMicros(order.hourMicros)} tokens for an hour of work as an H200 does it`;
+	io.err.write(`  ${hour}; each part is paid as ${wholeSpan(leastPaidMs)} at least\n`);
+	return leastPaidMs;
 }
 
 async function upload({ blobs }: PreparedJob, api: ApiClient, io: CliIo): Promise<void> {
@@ -215,7 +226,10 @@ async function follow(
 			return made.map(([name]) => resolve(folder, name)).join(", ");
 		});
 	const steps = workload.segments * workload.program.k;
-	const isOver = await followJob(api, { id, metrics: spec.metrics, steps, preview }, io, realEnvironment().nowMs);
+	const { program } = workload;
+	const beside: FollowedJob["beside"] = payer && ((o) => guardJob(api, { id, program, payer }, io, o));
+	const followed = { id, metrics: spec.metrics, steps, preview, beside };
+	const isOver = await followJob(api, followed, io, realEnvironment().nowMs);
 	if (!isOver) {
 		io.err.write(`  the job goes on: assay job status ${id.slice(0, 12)}, assay job result ${id.slice(0, 12)}\n`);
 		return exitCodes.interrupted.code;

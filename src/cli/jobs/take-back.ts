@@ -10,12 +10,11 @@ import {
 	readJobPart,
 } from "../../chain/contracts/job-escrow.ts";
 import type { ChainClient } from "../../chain/node/chain-client.ts";
-import { readChainTime } from "../../chain/node/chain-clock.ts";
 import { sendCall } from "../../chain/sending/send-call.ts";
 import type { Call, ChainAccount } from "../../chain/sending/sign.ts";
+import { takeBackParts } from "../../market/jobs/take-back.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { codedError } from "../../protocol/coded-error.ts";
-import { methodNumbered } from "../../verify/methods/methods.ts";
 import { GAS, requireGas } from "../chain/require-funds.ts";
 import type { CliIo } from "../command.ts";
 import { formatTokens } from "../print/tokens.ts";
@@ -31,6 +30,9 @@ const sendOrNot = (client: ChainClient, account: ChainAccount, call: Call): Prom
 		},
 	);
 
+/** Whether its time is over the contract knows: a claimed part comes back where it has to be proven. */
+const MAY_EXPIRE: ReadonlySet<string> = new Set(["open", "assigned", "claimed"]);
+
 /** Parts that stay with the escrow: somebody works at them, or claimed them. */
 export type LeftParts = readonly { readonly part: number; readonly state: string; readonly untilS: number }[];
 
@@ -44,18 +46,16 @@ export async function takeBack(payer: JobPayer, terms: JobTerms, io: Pick<CliIo,
 	const left = await payer.alone(async () => {
 		const { touched, end } = await read(contracts, "jobEscrow", "jobOf", job);
 		await requireGas(client, account, 3n * GAS.small);
-		if (touched < end) await sendCall(client, account, cancelJobCall(contracts, terms));
-		// A quiet chain's newest block may be old: what counts is the time that ours would see.
-		const nowS = await readChainTime(client, 0);
+		const had = Array.from({ length: touched }, (_, part) => part);
+		await takeBackParts(had, async (call) => {
+			if (call.kind === "cancel") return touched < end && sendOrNot(client, account, cancelJobCall(contracts, terms));
+			const { state } = await readJobPart(contracts, job, call.part);
+			return MAY_EXPIRE.has(state) && sendOrNot(client, account, expirePartCall(contracts, terms, call.part));
+		});
 		const stays: { part: number; state: string; untilS: number }[] = [];
-		for (let part = 0; part < touched; part++) {
+		for (const part of had) {
 			const { state, untilS } = await readJobPart(contracts, job, part);
-			const isProven = state === "claimed" && methodNumbered(terms.method)?.driver === "proofs";
-			const lastS = isProven ? untilS + terms.windowSeconds : untilS;
-			const expire = () => sendOrNot(client, account, expirePartCall(contracts, terms, part));
-			const mayExpire = (state === "assigned" || isProven) && nowS > lastS;
-			if (state === "open" || (mayExpire && (await expire()))) await expire();
-			else if (state === "assigned" || state === "claimed") stays.push({ part, state, untilS });
+			if (state === "assigned" || state === "claimed") stays.push({ part, state, untilS });
 		}
 		const { unshared, unspent } = await read(contracts, "jobEscrow", "jobOf", job);
 		if (unshared > 0 || unspent > 0n) await sendOrNot(client, account, callOf(contracts, "jobEscrow", "share", terms));

@@ -13,7 +13,7 @@ import { segmentWork } from "../../work/program/job-work.ts";
 import { programRoot } from "../../work/program/open-program.ts";
 import type { Program } from "../../work/program/shapes.ts";
 import { firstState, inputsHashOf } from "../../work/trace/commitments.ts";
-import { DEFAULT_PARAMS } from "../params.ts";
+import { DEFAULT_PARAMS, type ParamOverrides, publishedParams } from "../params.ts";
 import { costMicros, partWork } from "./fitting-hosts.ts";
 import { tokensText } from "./miss-text.ts";
 import type { JobOrder } from "./read-order.ts";
@@ -43,11 +43,15 @@ function otherOffer(what: string): AssayError {
 export const totalMicros = ({ parts, priceMicros, feeMicros, auditMicros }: JobOffer["terms"]): number =>
 	parts * (priceMicros + feeMicros + auditMicros);
 
-/** Throws JOB_OFFER, JOB_PRICE, JOB_TIME. Gives the escrow's terms; null: nothing is paid on a chain. */
+/**
+ * `leastPaidMs`: as the network publishes it (`leastPaidOf`). Throws JOB_OFFER, JOB_PRICE, JOB_TIME. Gives
+ * the escrow's terms; null: nothing is paid on a chain.
+ */
 export function checkOffer(
 	offer: JobOffer,
 	{ workload, spec, order }: AskedJob,
 	payer: Payer | null,
+	leastPaidMs: number = DEFAULT_PARAMS.jobLeastPaidMs,
 ): EscrowTermsText | null {
 	const { terms } = offer;
 	const { program, seed } = workload;
@@ -68,7 +72,7 @@ export function checkOffer(
 		throw new AssayError("JOB_PRICE", `${tokensText(total)}; ${tokensText(order.mostMicros)} are allowed`, {
 			hint: "Allow more with --most-price, or choose a cheaper --method.",
 		});
-	mustBeHourly(offer, workload.program, order.hourMicros ?? null);
+	mustBeHourly(offer, workload.program, order.hourMicros ?? null, leastPaidMs);
 	const most = terms.parts * terms.workMs;
 	if (order.mostMs !== null && most > order.mostMs)
 		throw new AssayError("JOB_TIME", `it may take ${wholeSpan(most)}; ${wholeSpan(order.mostMs)} are allowed`, {
@@ -77,15 +81,40 @@ export function checkOffer(
 	return offer.escrow === null ? null : checkEscrow(offer, { workload, spec }, ours, payer);
 }
 
+/** Longer than that no network pays for a part that takes less: the least time limit that a part has. */
+const MAX_LEAST_PAID_MS = DEFAULT_PARAMS.jobLeastWorkMs;
+
+/**
+ * The time that a part is paid for at least, as a validator publishes it (GET /v1/params).
+ *
+ * ATTACK: a validator that publishes a day could charge a day for a second's work, and the customer's price
+ * an hour would bound nothing. Throws JOB_PRICE, PARAMS_BAD.
+ */
+export function leastPaidOf(published: ParamOverrides): number {
+	const { jobLeastPaidMs } = publishedParams(published);
+	if (jobLeastPaidMs > MAX_LEAST_PAID_MS)
+		throw new AssayError(
+			"JOB_PRICE",
+			`here each part is paid as ${wholeSpan(jobLeastPaidMs)} at least, however short it is; ${wholeSpan(MAX_LEAST_PAID_MS)} are allowed with a price an hour`,
+			{ hint: "Leave --price-per-hour out and limit the whole with --most-price, or ask another validator." },
+		);
+	return jobLeastPaidMs;
+}
+
 /** For a part no more is paid than its work is worth to the customer, by the model. Throws JOB_PRICE. */
-function mustBeHourly({ terms }: JobOffer, program: Program, pricePerHourMicros: number | null): void {
+function mustBeHourly(
+	{ terms }: JobOffer,
+	program: Program,
+	pricePerHourMicros: number | null,
+	jobLeastPaidMs: number,
+): void {
 	if (pricePerHourMicros === null) return;
 	const part = partWork(segmentWork(program), Math.ceil(terms.segments / terms.parts));
-	const worth = costMicros(part, { ...PROVEN_H200, pricePerHourMicros }, DEFAULT_PARAMS);
+	const worth = costMicros(part, { ...PROVEN_H200, pricePerHourMicros }, { jobLeastPaidMs });
 	if (terms.priceMicros > worth)
 		throw new AssayError(
 			"JOB_PRICE",
-			`${tokensText(terms.priceMicros)} for a part; ${tokensText(worth)} are what it is worth at ${tokensText(pricePerHourMicros)} an hour`,
+			`${tokensText(terms.priceMicros)} for a part; ${tokensText(worth)} are what it is worth at ${tokensText(pricePerHourMicros)} an hour, a part being paid as ${wholeSpan(jobLeastPaidMs)} at least`,
 			{ hint: "Do not fund it; ask again, or ask another validator." },
 		);
 }

@@ -83,7 +83,9 @@ export function isTooFast(tookMs: number, leastMs: number, { jobFastPpm }: Pick<
 	return tookMs < share(leastMs, PPM - jobFastPpm);
 }
 
-/** What auditors are paid for running so many of a part's segments again: the work's price and a fifth. */
+/**
+ * What is set aside for running so many of a part's segments again: the work's price and a fifth, rounded up.
+ */
 export function auditMicros(
 	priceMicros: number,
 	audited: number,
@@ -93,6 +95,17 @@ export function auditMicros(
 	const part = (BigInt(priceMicros) * BigInt(audited) + BigInt(segments - 1)) / BigInt(segments);
 	return shareUp(Number(part), jobAuditPricePpm);
 }
+
+/**
+ * What one auditor is paid of it, in the token's smallest unit. Rounded down, so that all of them together
+ * never need more than what is set aside: the last one gets as much for a segment as the first.
+ */
+export const auditPay = (
+	price: bigint,
+	audited: number,
+	segments: number,
+	{ jobAuditPricePpm }: Pick<Params, "jobAuditPricePpm">,
+): bigint => (price * BigInt(audited) * BigInt(jobAuditPricePpm)) / (BigInt(segments) * BigInt(PPM));
 
 /** Gas of a proven segment, of what a conviction takes: docs/zk.md §12, contracts/gas.json. */
 const PROOF_GAS_SHARE = 2;

@@ -1,6 +1,6 @@
-// JobEscrow's terms as the contract encodes them, and the three calls that a customer makes: approve, fund,
-// cancel. docs/chain.md §11. Pure, so that a page checks an offer and hands the calls to the browser's
-// wallet. Signing and sending elsewhere is src/chain/.
+// JobEscrow's terms as the contract encodes them, and the calls that a customer makes: approve, fund, cancel,
+// expire, share, collect. docs/chain.md §11. Pure, so that a page checks an offer and hands the calls to the
+// browser's wallet. Signing and sending elsewhere is src/chain/.
 import { concatBytes, utf8ToBytes } from "../bytes/bytes.ts";
 import { keccak } from "../hash/keccak-tree.ts";
 import type { EscrowTermsText } from "../network/job-offer.ts";
@@ -32,10 +32,11 @@ const FIELDS = [
 ] as const satisfies readonly (readonly [string, Exclude<keyof EscrowTermsText, "validators">])[];
 const TUPLE = `(${FIELDS.map(([type]) => type).join(",")},address[])`;
 
-/** One argument, of a type without a fixed size: where it begins, its words, and its list at their end. */
-function encodedTerms(terms: EscrowTermsText): Uint8Array {
+/** The first argument, of a type without a fixed size: where it begins, the others, its words, its list. */
+function encodedTerms(terms: EscrowTermsText, ...others: readonly number[]): Uint8Array {
 	return concatBytes(
-		word(32),
+		word(32 * (1 + others.length)),
+		...others.map(word),
 		...FIELDS.map(([, name]) => word(terms[name])),
 		word(32 * (FIELDS.length + 1)),
 		word(terms.validators.length),
@@ -57,3 +58,11 @@ export const fundData = (terms: EscrowTermsText): Hex =>
 /** Parts that were never assigned come back. */
 export const cancelData = (terms: EscrowTermsText): Hex =>
 	toHex(concatBytes(selector(`cancel(${TUPLE})`), encodedTerms(terms)));
+/** A part whose time is over is open again; one that is open again comes back. */
+export const expireData = (terms: EscrowTermsText, part: number): Hex =>
+	toHex(concatBytes(selector(`expire(${TUPLE},uint32)`), encodedTerms(terms, part)));
+/** What checks of settled parts did not cost is owed to the customer. */
+export const shareData = (terms: EscrowTermsText): Hex =>
+	toHex(concatBytes(selector(`share(${TUPLE})`), encodedTerms(terms)));
+/** What the escrow owes to whoever sends it. */
+export const collectData = (to: string): Hex => toHex(concatBytes(selector("collect(address)"), word(to)));

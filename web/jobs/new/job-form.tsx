@@ -7,11 +7,11 @@ import { type Card, type CardField, type CardSlot, valueAt, withValue } from "./
 import { DropZone, filesUnder, LinesSlot, ModelSlot } from "./file-slots.tsx";
 import type { Draft } from "./use-built.ts";
 
-type Json = Readonly<Record<string, unknown>>;
+export type Json = Readonly<Record<string, unknown>>;
 
 export const jobText = (json: unknown): string => `${JSON.stringify(json, null, "\t")}\n`;
 
-function jsonOf(text: string): Json | null {
+export function jsonOf(text: string): Json | null {
 	try {
 		const json: unknown = JSON.parse(text);
 		return typeof json === "object" && json !== null && !Array.isArray(json) ? (json as Json) : null;

@@ -47,13 +47,21 @@ export function Simulated() {
 /** A text where nobody fits: why. */
 function estimate(
 	method: JobMethod,
-	{ spec, work }: Pick<BuiltJob, "spec" | "work">,
+	{ spec, work, order }: Pick<BuiltJob, "spec" | "work" | "order">,
 	hosts: readonly JobHostView[],
 	params: Params,
 ): JobQuote | string {
 	try {
 		return quoteJob(
-			{ ...work, segments: spec.segments, method, mostMicros: null, gasMicros: 0, nowMs: Date.now() },
+			{
+				...work,
+				segments: spec.segments,
+				method,
+				mostMicros: null,
+				gasMicros: 0,
+				nowMs: Date.now(),
+				hourMicros: order.hourMicros ?? undefined,
+			},
 			hosts.flatMap(({ devices, ...host }) =>
 				devices.map((device) => ({ ...host, ...device, isFree: true, owner: host.provider, network: host.provider })),
 			),

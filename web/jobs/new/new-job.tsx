@@ -11,6 +11,7 @@ import { loadKept } from "../work/kept-jobs.ts";
 import { sampleJob } from "../work/samples.ts";
 import { CARDS, type Card } from "./cards.ts";
 import { BuiltFacts, HandInSteps } from "./hand-in-panel.tsx";
+import { HourPrice } from "./hour-price.tsx";
 import { JobForm, jobText } from "./job-form.tsx";
 import { CHOICES, MethodChoice } from "./method-choice.tsx";
 import { PendingJobs } from "./pending-jobs.tsx";
@@ -80,7 +81,7 @@ export function NewJob({ customer, onSignIn }: { customer: Customer | null; onSi
 	const hosts = useLoaded("job hosts", (signal) => api.listJobHosts({ query: { limit: 500 } }, { signal }));
 	const params = useParams();
 	const chain = useLoaded("chain of jobs", (signal) => api.getChain({}, { signal }));
-	const handIn = useHandIn({ draft, built, method, mostMicros: null, customer, isResumed });
+	const handIn = useHandIn({ draft, built, method, customer, isResumed });
 	const isLocked = handIn.state !== "edit";
 	const card = CARDS.find(({ key }) => key === draft?.card) ?? null;
 	return (
@@ -111,6 +112,12 @@ export function NewJob({ customer, onSignIn }: { customer: Customer | null; onSi
 						/>
 					</Panel>
 					<Panel title="4. Price and hand in">
+						<HourPrice
+							text={draft.text}
+							isLocked={isLocked}
+							leastPaidMs={params.value?.jobLeastPaidMs ?? null}
+							onText={(text) => edit({ ...draft, text })}
+						/>
 						<HandInSteps
 							of={handIn}
 							job={built.job}

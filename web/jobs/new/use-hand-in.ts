@@ -3,6 +3,7 @@
 // is handed in again.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JobQuote } from "../../../src/api/types.ts";
+import { leastPaidOf } from "../../../src/market/jobs/check-offer.ts";
 import { AssayError } from "../../../src/protocol/assay-error.ts";
 import { bytesToHex } from "../../../src/protocol/bytes/bytes.ts";
 import type { JobMethod } from "../../../src/protocol/network/job.ts";
@@ -42,7 +43,6 @@ export interface Wish {
 	readonly draft: Draft | null;
 	readonly built: Built;
 	readonly method: JobMethod;
-	readonly mostMicros: number | null;
 	readonly customer: Customer | null;
 	/** The draft as it was when an upload was cut off. */
 	readonly isResumed: boolean;
@@ -53,23 +53,38 @@ type Spec = Parameters<Customer["client"]["quoteJob"]>[0]["body"]["spec"];
 const BEGIN: Shown = { state: "edit", sentBytes: 0, quote: null, trouble: null, kept: "not yet", isTrial: false };
 
 const keptOf = ({ draft, built, method }: Wish, id: string, upload: KeptJob["upload"]): KeptJob => ({
-	...{ id, upload, method, card: draft!.card, title: draft!.title, text: draft!.text, files: draft!.files },
-	...{ savedAtMs: Date.now(), tokensAStep: built.job?.tokensAStep ?? null, pending: null },
+	id,
+	upload,
+	method,
+	card: draft!.card,
+	title: draft!.title,
+	text: draft!.text,
+	files: draft!.files,
+	savedAtMs: Date.now(),
+	tokensAStep: built.job?.tokensAStep ?? null,
+	pending: null,
 });
 
 const specOf = ({ built, method }: Wish): Spec => ({ ...built.job!.spec, method }) as Spec;
 
 /** What it may cost, asked of the validator and checked here. */
 async function askPrice(wish: Wish): Promise<{ readonly quote: JobQuote; readonly isTrial: boolean }> {
-	const { customer, built, mostMicros } = wish;
+	const { customer, built } = wish;
+	const { order } = built.job!;
+	const { mostMicros, hourMicros } = order;
 	const { chain } = await api.getChain();
 	const wallet = chain === null ? null : await openWallet(chain, customer!.client);
 	const account = wallet?.account ?? null;
 	const salt = bytesToHex(crypto.getRandomValues(new Uint8Array(32)));
 	const spec = specOf(wish);
-	const quote = await customer!.client.quoteJob({ body: { spec, account, salt, mostMicros } });
+	const leastPaidMs = hourMicros === null ? undefined : leastPaidOf((await api.getParams()).params);
+	const body = { spec, account, salt, mostMicros, ...(hourMicros !== null && { hourMicros }) };
+	const quote = await customer!.client.quoteJob({ body });
 	await built.work!.ask("offer", {
-		...{ offer: quote.offer, spec, order: { mostMicros, mostMs: null } },
+		offer: quote.offer,
+		spec,
+		order,
+		leastPaidMs,
 		payer: account === null ? null : { account, salt },
 	});
 	return { quote, isTrial: wallet?.isTrial ?? false };

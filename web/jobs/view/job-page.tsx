@@ -209,7 +209,8 @@ function CancelBar({ job, customer, onDone }: { job: Job; customer: Customer; on
 	const [isAsked, setAsked] = useState(false);
 	const [isBusy, setBusy] = useState(false);
 	const [trouble, setTrouble] = useState<Trouble | null>(null);
-	const open = job.record.parts.filter(({ state }) => state === "open").length;
+	const openParts = job.record.parts.filter(({ state }) => state === "open");
+	const open = openParts.length;
 	if (job.isOver || (open === 0 && trouble === null)) return null;
 	const cancel = async () => {
 		setBusy(true);
@@ -217,7 +218,8 @@ function CancelBar({ job, customer, onDone }: { job: Job; customer: Customer; on
 		try {
 			if (job.offer.escrow !== null) {
 				const { chain } = await api.getChain();
-				await cancelJob(await openWallet(chain!, customer.client), job.offer.escrow as never);
+				const had = openParts.filter(({ attempt }) => attempt > 0).map(({ part }) => part);
+				await cancelJob(await openWallet(chain!, customer.client), job.offer.escrow as never, had);
 			}
 			await customer.client.cancelJob({ params: { id: job.id } });
 			setAsked(false);

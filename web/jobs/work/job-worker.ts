@@ -4,7 +4,7 @@
 import type { BlobHashes } from "../../../src/api/blob-pieces.ts";
 import { type AskedJob, checkOffer } from "../../../src/market/jobs/check-offer.ts";
 import { checkedClaim, type EndedJob, type NamedResult, resultFiles } from "../../../src/market/jobs/check-result.ts";
-import { readOrder } from "../../../src/market/jobs/read-order.ts";
+import { type JobOrder, readOrder } from "../../../src/market/jobs/read-order.ts";
 import { openReplay, type Replay, type ReplayedSegment, type ReplayOf } from "../../../src/market/jobs/replay-claim.ts";
 import { AssayError } from "../../../src/protocol/assay-error.ts";
 import { bytesToHex, concatBytes, equalBytes, hexToBytes } from "../../../src/protocol/bytes/bytes.ts";
@@ -39,10 +39,14 @@ export interface BuiltBlob {
 	readonly roots: Uint8Array;
 }
 
+type Limits = Pick<JobOrder, "mostMicros" | "mostMs" | "hourMicros">;
+
 /** What the page needs of a job that was built. */
 export interface BuiltJob {
 	readonly spec: JobSpec;
 	readonly blobs: readonly BuiltBlob[];
+	/** What the job file allows. */
+	readonly order: Limits;
 	readonly notes: readonly string[];
 	/** Names of what the customer takes home. */
 	readonly files: readonly string[];
@@ -111,6 +115,8 @@ export interface OfferOf {
 	readonly spec: JobSpec;
 	readonly order: AskedJob["order"];
 	readonly payer: { readonly account: string; readonly salt: string } | null;
+	/** The time that a part is paid for at least, in this network; where a price an hour was set. */
+	readonly leastPaidMs: number | undefined;
 }
 
 export type Question = { readonly id: number; readonly ask: keyof Asks; readonly of: unknown };
@@ -217,16 +223,17 @@ const asks: Asks = {
 		orThrow(sealProgram(workload.program));
 		const roots = new Map<string, Uint8Array>();
 		const kind = String((json as { readonly workload: unknown }).workload);
+		const { method, ...order } = readOrder(json);
 		const made = await specOfWorkload(workload, {
 			title,
 			kind,
-			method: readOrder(json).method,
+			method,
 			rootOf: (bytes) => rootsOf(bytes, roots, tell),
 		});
 		const { ops, time, peakBytes, perWindow } = openJobWork(made.spec, encodeProgram(workload.program));
 		built = { workload, blobs: new Map(made.blobs.map((blob) => [blob.root, blob])) };
 		return {
-			...{ spec: made.spec, notes: workload.notes ?? [], files: workload.files.map(({ name }) => name) },
+			...{ spec: made.spec, order, notes: workload.notes ?? [], files: workload.files.map(({ name }) => name) },
 			blobs: made.blobs.map(({ root, size }) => ({ root, size, roots: roots.get(root)! })),
 			programSteps: workload.segments * workload.program.k,
 			tokensAStep: tokensOf(json),
@@ -242,8 +249,8 @@ const asks: Asks = {
 	},
 	hash: ({ piece }) => pieceRootOf(piece),
 	fold: ({ roots }) => foldRoots(roots),
-	offer({ offer, spec, order, payer }) {
-		checkOffer(offer, { workload: mustBeBuilt().workload, spec, order }, payer);
+	offer({ offer, spec, order, payer, leastPaidMs }) {
+		checkOffer(offer, { workload: mustBeBuilt().workload, spec, order }, payer, leastPaidMs);
 		return null;
 	},
 	model: ({ files }) => lookAtModel(files),

@@ -1,10 +1,19 @@
-// Who pays for a job, and the two transactions that fund it: the browser's own wallet (EIP-1193), or on a
-// trial network an account that this page keeps (trial-account.ts). What a wallet says is a stranger's word:
-// shown as text, never obeyed.
+// Who pays for a job, the two transactions that fund it, and those that take it back: the browser's own
+// wallet (EIP-1193), or on a trial network an account that this page keeps (trial-account.ts). What a wallet
+// says is a stranger's word: shown as text, never obeyed.
 import type { createApiClient } from "../../../src/api/create-client.ts";
 import type { Chain } from "../../../src/api/types.ts";
+import { takeBackParts } from "../../../src/market/jobs/take-back.ts";
 import { AssayError } from "../../../src/protocol/assay-error.ts";
-import { approveData, cancelData, escrowCost, fundData } from "../../../src/protocol/chain/job-escrow-calls.ts";
+import {
+	approveData,
+	cancelData,
+	collectData,
+	escrowCost,
+	expireData,
+	fundData,
+	shareData,
+} from "../../../src/protocol/chain/job-escrow-calls.ts";
 import type { JobOffer } from "../../../src/protocol/network/job-offer.ts";
 import { isPassing } from "../../../src/protocol/passing.ts";
 
@@ -24,6 +33,8 @@ export interface Wallet {
 	readonly isTrial: boolean;
 	/** Throws CHAIN_REFUSED: it did not happen; CHAIN_UNKNOWN: it may have. */
 	readonly send: (to: string, data: string) => Promise<void>;
+	/** The same; false: the contract would refuse it, and nobody was asked to confirm it. */
+	readonly attempt: (to: string, data: string) => Promise<boolean>;
 }
 
 const found = (): Provider | null => (globalThis as { readonly ethereum?: Provider }).ethereum ?? null;
@@ -64,21 +75,27 @@ async function openTrialAccount({ chainId }: Chain, client: Client): Promise<Wal
 	const { trialAccount } = (await import(TRIAL_ACCOUNT)) as typeof import("./trial-account.ts");
 	const key = trialAccount();
 	const account = key.address.toLowerCase() as `0x${string}`;
-	return {
-		account,
-		isTrial: true,
-		async send(to, data) {
-			const { nonce, gas, ...fees } = await client.fundTrialAccount({ params: { account } });
-			const raw = await key.signTransaction({
-				...{ type: "eip1559", chainId, nonce, gas: BigInt(gas), to: to as `0x${string}`, data: data as `0x${string}` },
-				...{ maxFeePerGas: BigInt(fees.maxFeePerGas), maxPriorityFeePerGas: BigInt(fees.maxPriorityFeePerGas) },
-			});
-			const { hash, isDone } = await client.sendTrialTransaction({ body: { raw } }).catch((error: unknown) => {
-				throw isPassing(error) ? unknown(error) : error;
-			});
-			if (!isDone) throw failed(hash);
-		},
+	const send: Wallet["send"] = async (to, data) => {
+		const { nonce, gas, ...fees } = await client.fundTrialAccount({ params: { account } });
+		const raw = await key.signTransaction({
+			...{ type: "eip1559", chainId, nonce, gas: BigInt(gas), to: to as `0x${string}`, data: data as `0x${string}` },
+			...{ maxFeePerGas: BigInt(fees.maxFeePerGas), maxPriorityFeePerGas: BigInt(fees.maxPriorityFeePerGas) },
+		});
+		const { hash, isDone } = await client.sendTrialTransaction({ body: { raw } }).catch((error: unknown) => {
+			throw isPassing(error) ? unknown(error) : error;
+		});
+		if (!isDone) throw failed(hash);
 	};
+	// Gas is free here, and a refusal is one transaction that fails.
+	const attempt = (to: string, data: string) =>
+		send(to, data).then(
+			() => true,
+			(error: unknown) => {
+				if (error instanceof AssayError && error.code === "CHAIN_REFUSED") return false;
+				throw error;
+			},
+		);
+	return { account, isTrial: true, send, attempt };
 }
 
 const LOOK_EVERY_MS = 700;
@@ -98,21 +115,32 @@ async function connect(wallet: Provider, chain: Chain): Promise<Wallet> {
 		throw new AssayError("CHAIN_OTHER", `the wallet is on another chain than ${chain.chainId}`, {
 			hint: "Choose that network in the wallet.",
 		});
+	const send: Wallet["send"] = async (to, data) => {
+		const hash = await ask("eth_sendTransaction", [{ from: account, to, data }]);
+		for (;;) {
+			// It was sent: a node that is away for a moment says nothing about it.
+			const asked = ask("eth_getTransactionReceipt", [hash]).catch(() => null);
+			const receipt = (await asked) as { readonly status?: unknown } | null;
+			if (receipt !== null) {
+				if (Number(receipt.status) === 1) return;
+				throw failed(hash);
+			}
+			await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+		}
+	};
 	return {
 		account: account as `0x${string}`,
 		isTrial: false,
-		async send(to, data) {
-			const hash = await ask("eth_sendTransaction", [{ from: account, to, data }]);
-			for (;;) {
-				// It was sent: a node that is away for a moment says nothing about it.
-				const asked = ask("eth_getTransactionReceipt", [hash]).catch(() => null);
-				const receipt = (await asked) as { readonly status?: unknown } | null;
-				if (receipt !== null) {
-					if (Number(receipt.status) === 1) return;
-					throw failed(hash);
-				}
-				await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-			}
+		send,
+		async attempt(to, data) {
+			// As of now: a quiet chain's newest block is from an earlier time.
+			const params = [{ from: account, to, data }, "pending"];
+			const isTaken = await wallet.request({ method: "eth_call", params }).then(
+				() => true,
+				() => false,
+			);
+			if (isTaken) await send(to, data);
+			return isTaken;
 		},
 	};
 }
@@ -151,10 +179,25 @@ export async function fundJob(
 	await wallet.send(contract, fundData(terms));
 }
 
-/** Takes back what nobody was ever assigned. */
-export async function cancelJob(wallet: Wallet, { contract, terms }: Escrow): Promise<void> {
+/**
+ * Takes back what nobody has, and has it paid out: parts that nobody ever had, and of `had` those that
+ * somebody had once. Throws CHAIN_REFUSED where the escrow gives nothing back.
+ */
+export async function cancelJob(
+	wallet: Wallet,
+	{ contract, terms }: Escrow,
+	had: readonly number[] = [],
+): Promise<void> {
 	requireAccount(wallet, terms.customer);
-	await wallet.send(contract, cancelData(terms));
+	const isTaken = await takeBackParts(had, (call) =>
+		wallet.attempt(contract, call.kind === "cancel" ? cancelData(terms) : expireData(terms, call.part)),
+	);
+	if (!isTaken)
+		throw new AssayError("CHAIN_REFUSED", "the escrow gives nothing of this job back now", {
+			hint: "Somebody has a part of it until its time is over, or it was given back before.",
+		});
+	await wallet.attempt(contract, shareData(terms));
+	await wallet.attempt(contract, collectData(wallet.account));
 }
 
 function requireAccount({ account }: Wallet, customer: string): void {

@@ -1,7 +1,7 @@
 // What those who audited a part get: the work's price and a fifth, of the segments that they ran. Of a
 // checked part by the escrow, from the customer's audit budget. Of a convicted one by its accuser, this
 // validator, from its quarter of the bond: the escrow pays auditors for what was checked alone.
-import { auditMicros } from "../../../market/jobs/economics.ts";
+import { auditPay } from "../../../market/jobs/economics.ts";
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
@@ -36,7 +36,7 @@ async function payFor(
 	for (const { auditor, count } of audits) {
 		const account = auditor === null ? undefined : draw?.accounts[auditor];
 		if (account === undefined) continue;
-		const wanted = BigInt(auditMicros(terms.priceMicros, count, segments, config.params)) * PER_MICRO;
+		const wanted = auditPay(BigInt(terms.priceMicros) * PER_MICRO, count, segments, config.params);
 		const pay = wanted < left ? wanted : left;
 		left -= pay;
 		if (pay > 0n) pays.set(account, (pays.get(account) ?? 0n) + pay);

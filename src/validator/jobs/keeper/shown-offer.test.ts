@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jobIdOf } from "../../../chain/contracts/job-escrow.ts";
 import { jobTermsFromText } from "../../../chain/contracts/job-terms-text.ts";
-import { checkOffer } from "../../../market/jobs/check-offer.ts";
+import { checkOffer, leastPaidOf } from "../../../market/jobs/check-offer.ts";
+import { DEFAULT_PARAMS, type ParamOverrides } from "../../../market/params.ts";
 import { createNodeSigner } from "../../../platform/node-ed25519.ts";
 import { bytesToHex, hexToBytes } from "../../../protocol/bytes/bytes.ts";
 import type { EscrowTermsText, JobOffer } from "../../../protocol/network/job-offer.ts";
@@ -75,4 +76,23 @@ test("no more is paid for a part than its work is worth at the customer's price 
 	// A part of this toy is a minute, the least that is paid: 100 micro-units are 6,000 an hour.
 	assert.ok(at(6000));
 	assert.throws(() => at(5900), { code: "JOB_PRICE", message: /0\.0001 tokens for a part; 0\.000099 / });
+});
+
+test("the least time that is paid is the network's own, up to ten minutes a part", () => {
+	const under = (published: ParamOverrides, hourMicros: number) =>
+		checkOffer(
+			offer,
+			{ ...asked, order: { ...asked.order, hourMicros } },
+			{ account, salt },
+			leastPaidOf({ ...DEFAULT_PARAMS, ...published }),
+		);
+	assert.throws(() => under({}, 1200), { code: "JOB_PRICE" });
+	// Five minutes: 100 micro-units are 1,200 an hour.
+	assert.ok(under({ jobLeastPaidMs: 300_000 }, 1200));
+	assert.throws(() => under({ jobLeastPaidMs: 300_000 }, 1100), { code: "JOB_PRICE", message: /as 5 min at least$/ });
+	assert.ok(under({ jobLeastPaidMs: 600_000 }, 600));
+	// ATTACK: a validator that publishes whatever its price needs.
+	assert.throws(() => under({ jobLeastPaidMs: 600_001 }, 600), { code: "JOB_PRICE", message: /10 min are allowed/ });
+	assert.throws(() => under({ jobLeastPaidMs: 86_400_000 }, 5), { code: "JOB_PRICE", message: /as 24 h at least/ });
+	assert.throws(() => under({ jobLeastPaidMs: -1 }, 6000), { code: "PARAMS_BAD" });
 });
