@@ -147,7 +147,8 @@ export const PARAM_ROWS = {
 	healthMisses: count(3, 100, "docs/rentals.md", 1),
 
 	// jobs, docs/jobs.md
-	jobPartMs: ms(20 * MINUTE, "ours: what is lost when a host dies", MINUTE),
+	jobPartMs: ms(5 * MINUTE, "ours: by the model, on the slowest host; what is lost when a host dies", MINUTE),
+	jobLongPartMs: ms(20 * MINUTE, "ours: where handing over takes long, or hosts differ much", MINUTE),
 	jobStartMs: ms(30 * MINUTE, "ours: a part that nobody has taken by then is the customer's again", MINUTE),
 	jobAcceptMs: ms(2 * MINUTE, "ours: to fetch inputs, plan, and lock a bond", 1),
 	jobBeatMs: ms(15_000, "ours: a sign of life", 1),
