@@ -173,6 +173,7 @@ export const PARAM_ROWS = {
 	jobGasMarginPpm: ppm(1_200_000, "ours: whoever is right pays no gas", PPM, 10 * PPM),
 	jobFastPpm: ppm(100_000, "ours: clocks and proven figures may differ so much", 0, PPM - 1),
 	jobFeePpm: ppm(20_000, "ours: to the validators"),
+	jobReturnOneOf: count(10, 1000, "ours: of so many parts a host may hand one back without a mark", 1),
 	jobConvictionMs: ms(90 * DAY, "ours: no work after a conviction"),
 	jobUploadMs: ms(
 		DAY,

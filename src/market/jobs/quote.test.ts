@@ -16,7 +16,7 @@ import {
 } from "./fitting-hosts.ts";
 import { missText } from "./miss-text.ts";
 import { type QuoteInput, quoteJob } from "./quote.ts";
-import { drawWeightPpm, reputationOf } from "./reputation.ts";
+import { drawWeightPpm, reputationOf, type WorkRow } from "./reputation.ts";
 
 const P = DEFAULT_PARAMS;
 const host = (n: number, more: Partial<JobHost> = {}): JobHost => ({
@@ -402,7 +402,7 @@ test("reputation: from rows alone; a conviction bars, work weighs a fifth at mos
 	assert.equal(reputationOf([row("convicted", 5)], 5 + P.jobConvictionMs - 1, P).isBarred, true);
 	assert.equal(reputationOf([row("convicted", 5)], 5 + P.jobConvictionMs, P).isBarred, false);
 	const some = reputationOf([row("checked"), row("paid"), row("paid"), row("lost")], 0, P);
-	assert.deepEqual(some.counts, { checked: 1, paid: 2, lost: 1, late: 0, declined: 0, convicted: 0 });
+	assert.deepEqual(some.counts, { checked: 1, paid: 2, lost: 1, late: 0, declined: 0, returned: 0, convicted: 0 });
 	const weight = { jobWeightPpm: 200_000 };
 	assert.equal(drawWeightPpm(some, weight), 1_000_000 + Math.floor((200_000 * 2) / 14));
 	const late = { ...some, counts: { ...some.counts, late: 3 } };
@@ -420,4 +420,37 @@ test("reputation: from rows alone; a conviction bars, work weighs a fifth at mos
 		P,
 	);
 	assert.ok(least < 810_000 && least >= 800_000);
+});
+
+test("handing back: one of ten parts is free; whoever does it more often falls in the draw, and earns nothing", () => {
+	const of = (...outcomes: readonly WorkRow["outcome"][]) =>
+		reputationOf(
+			outcomes.map((outcome, atMs) => ({ outcome, atMs, valueMicros: 5 })),
+			100,
+			P,
+		);
+	const times = (count: number, ...outcomes: readonly WorkRow["outcome"][]) =>
+		Array.from({ length: count }, () => outcomes).flat();
+	const marks = (reputation: ReturnType<typeof of>) => [reputation.counts.returned, reputation.counts.late];
+	assert.deepEqual(marks(of("returned")), [1, 0], "the first one, of a newcomer too");
+	assert.deepEqual(marks(of("returned", "returned", "returned")), [1, 2]);
+	const done = times(9, "checked", "paid");
+	assert.deepEqual(marks(of("returned", ...done, "returned")), [2, 0]);
+	assert.deepEqual(marks(of("returned", ...done.slice(2), "returned")), [1, 1], "eight in between are too few");
+	// What was never begun is not a part: declining does not make room.
+	assert.deepEqual(marks(of("returned", ...times(20, "declined"), "returned")), [1, 1]);
+	// A free one neither helps nor harms; others are what late ones are.
+	const kept = of(...done, "returned");
+	assert.deepEqual([kept.checkedInARow, drawWeightPpm(kept, P)], [9, drawWeightPpm(of(...done), P)]);
+	assert.equal(of("returned", ...done.slice(2), "returned").checkedInARow, 0);
+	// Cherry-picking: every third part that turns out dear is handed back. And dribbling: all of them are.
+	const [honest, picks, dribbles] = [
+		of(...times(60, "checked", "paid")),
+		of(...times(20, "checked", "paid", "checked", "paid", "returned")),
+		of(...times(60, "returned")),
+	];
+	const weights = [honest, picks, dribbles].map((one) => drawWeightPpm(one, P));
+	assert.ok(weights[0]! > weights[1]! && weights[1]! > 1_000_000 && weights[2]! < 850_000, weights.join(" "));
+	assert.deepEqual([dribbles.valueMicros, dribbles.checkedInARow], [0, 0]);
+	assert.equal(picks.checkedInARow, 0, "its claims are audited like a newcomer's, and it earns for two of three");
 });
