@@ -63,6 +63,13 @@ function stands({ parts }: JobRecord, { part, base }: JobPart): boolean {
 	return before.attempt === base && (before.state === "claimed" || before.state === "paid");
 }
 
+/** Of the time limit, what fetching may take: one part of so many. Long parts are those with much to fetch. */
+const FETCHING_SHARE = 20;
+
+/** How long whoever is drawn has to fetch everything, and to lock its bond. */
+export const acceptMs = ({ workMs }: Pick<JobTerms, "workMs">, { jobAcceptMs }: Pick<Params, "jobAcceptMs">): number =>
+	Math.max(jobAcceptMs, Math.ceil(workMs / FETCHING_SHARE));
+
 /** A drawn provider is asked. */
 export function offer(job: JobRecord, number: number, provider: string, nowMs: number, params: Params): JobRecord {
 	const part = job.parts[number]!;
@@ -77,7 +84,7 @@ export function offer(job: JobRecord, number: number, provider: string, nowMs: n
 		...{ attempt: part.attempt + 1, state: "assigned", provider, excluded: part.excluded, assignedAtMs: nowMs },
 		base: before?.attempt ?? 0,
 		isAlone: before !== undefined && before.provider !== provider,
-		untilMs: nowMs + params.jobAcceptMs,
+		untilMs: nowMs + acceptMs(job.terms, params),
 	});
 }
 
@@ -163,12 +170,12 @@ export function auditMs(
 	{ terms }: Pick<JobRecord, "terms">,
 	number: number,
 	unanswered: readonly Pick<JobAudit, "count">[],
-	{ jobAcceptMs, jobLeastWorkMs }: Params,
+	params: Params,
 ): number {
 	const { count } = partRange(terms, number);
 	const asked = unanswered.reduce((sum, audit) => sum + audit.count, 0);
 	const shareMs = Math.ceil((terms.workMs * Math.min(asked, count)) / count);
-	return jobAcceptMs + Math.max(jobLeastWorkMs, shareMs);
+	return acceptMs(terms, params) + Math.max(params.jobLeastWorkMs, shareMs);
 }
 
 export function reopen(job: JobRecord, number: number, nowMs: number, params: Params): JobRecord {

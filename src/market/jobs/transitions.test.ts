@@ -27,7 +27,7 @@ const outcome = ({ outcomes }: transitions.Transition) =>
 	]);
 
 test("who was silent declined; who ran and is late or lost has lost a part", () => {
-	const silent = transitions.reopened(offered(), 0, P.jobAcceptMs + 1, P);
+	const silent = transitions.reopened(offered(), 0, rules.acceptMs(TERMS, P) + 1, P);
 	assert.deepEqual(outcome(silent), [["a", 0, 1, "declined", 100]]);
 	const lost = transitions.reopened(ran(job(), 0), 0, P.jobBeatMs * P.jobBeatMisses + 1, P);
 	assert.deepEqual(outcome(lost), [["a", 0, 1, "lost", 100]]);
