@@ -108,8 +108,8 @@ export function storyOf(job: Job, live: LiveJob): Story {
 	const of = parts.length === 1 ? "" : ` part ${part.part + 1} of ${parts.length}`;
 	const until = (told: Story, words: string): Story => ({ ...told, untilMs: part.untilMs || null, until: words });
 	const { startByMs } = job.offer.terms;
-	const cancelled = cancelledText(job.record, formatExactMoney);
-	if (cancelled !== null)
+	const cancelled = cancelledText({ terms: job.offer.terms, parts }, formatExactMoney);
+	if (cancelled !== null && !part.isDisputed)
 		return until(story("refunded", "abandoned", "Cancelled", `${cancelled}.`), "time left for what goes on");
 	const before = setback(part, live, job.offer.escrow !== null);
 	if (part.state === "open")
