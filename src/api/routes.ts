@@ -564,7 +564,7 @@ export const routes = {
 		reply: job.partReply,
 		problems: ["JOB_UNKNOWN", "JOB_STATE"],
 	}),
-	declinePart: write("/v1/jobs/:id/parts/:part/decline", "Do not take a part", {
+	declinePart: write("/v1/jobs/:id/parts/:part/decline", "Do not take a part, or hand back one that runs", {
 		role: "provider",
 		params: job.byPart,
 		body: job.declineBody,

@@ -20,6 +20,7 @@ let skippedMs = 0;
 /** Whoever is offered the next part declines it, with its assignment in hand, and takes it on chain. */
 let isDeclineWanted = false;
 let decliner = "";
+let declined = "";
 /** A job that was paid. */
 let first = "";
 before(async () => {
@@ -27,9 +28,11 @@ before(async () => {
 	for (const n of [1, 2, 3]) {
 		const worker: ToyWorker = await stage.worker(n, {
 			async at(place, { id, part, attempt, audit }) {
+				// However soon the validator sees what it did on chain.
+				if (place === "accepted" && id === declined && worker.id === decliner) throw new Error("it does not live");
 				if (place !== "offered" || audit !== null || !isDeclineWanted) return;
 				isDeclineWanted = false;
-				decliner = worker.id;
+				[decliner, declined] = [worker.id, id];
 				await worker.client.declinePart({ params: { id, part }, body: { attempt, why: "it will not" } });
 			},
 		});

@@ -93,7 +93,8 @@ test("only the drawn provider speaks for its part, and only of this attempt; the
 	await refuses("JOB_STATE", worker.client.claimPart({ params, body: claim }));
 	await worker.client.acceptPart({ params, body: { attempt: 1 } });
 	assert.equal((await worker.client.acceptPart({ params, body: { attempt: 1 } })).state, "running", "said twice");
-	await refuses("JOB_STATE", worker.client.declinePart({ params, body: { attempt: 1, why: "late" } }));
+	await refuses("JOB_STATE", worker.client.declinePart({ params, body: { attempt: 2, why: "of another attempt" } }));
+	await refuses("JOB_UNKNOWN", other.client.declinePart({ params, body: { attempt: 1, why: "another's part" } }));
 	await refuses("JOB_CLAIM", worker.client.claimPart({ params, body: claim }));
 	const { go } = await worker.client.beatPart({ params, body: { attempt: 2, done: 1, metrics: [], previews: [] } });
 	assert.equal(go, false, "of another attempt");

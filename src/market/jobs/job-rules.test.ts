@@ -147,6 +147,14 @@ test("who shows progress keeps its part until the limit; who lives without any l
 	assert.equal(rules.lapse(beaten(whole, 0, long.workMs), 0, long.workMs, P), null);
 });
 
+test("to fetch: two minutes, or a twentieth of the time limit where that is longer", () => {
+	assert.equal(rules.acceptMs({ workMs: 1_500_000 }, P), P.jobAcceptMs);
+	// 1.5 GB at 10 MB/s are 150 s: parts of 20 minutes, that may take 100.
+	assert.equal(rules.acceptMs({ workMs: 6_000_000 }, P), 300_000);
+	const long = rules.newJob("j", { ...TERMS, workMs: 6_000_000, startByMs: 1e9 });
+	assert.equal(rules.offer(long, 0, "a", 5, P).parts[0]!.untilMs, 300_005);
+});
+
 test("an auditor has the share of the part's time that it may be asked for, and time to begin", () => {
 	const of = { terms: { ...TERMS, workMs: 7_200_000, segments: 300 } };
 	const ms = (...counts: readonly number[]) =>
@@ -155,7 +163,7 @@ test("an auditor has the share of the part's time that it may be asked for, and 
 			0,
 			counts.map((count) => ({ count })),
 			P,
-		) - P.jobAcceptMs;
+		) - rules.acceptMs(of.terms, P);
 	assert.equal(ms(100), 7_200_000, "the whole part, all of its time");
 	assert.equal(ms(10, 15), 1_800_000, "one auditor may get both");
 	assert.equal(ms(1), P.jobLeastWorkMs);

@@ -63,6 +63,13 @@ function stands({ parts }: JobRecord, { part, base }: JobPart): boolean {
 	return before.attempt === base && (before.state === "claimed" || before.state === "paid");
 }
 
+/** Of the time limit, what fetching may take: one part of so many. Long parts are those with much to fetch. */
+const FETCHING_SHARE = 20;
+
+/** How long whoever is drawn has to fetch everything, and to lock its bond. */
+export const acceptMs = ({ workMs }: Pick<JobTerms, "workMs">, { jobAcceptMs }: Pick<Params, "jobAcceptMs">): number =>
+	Math.max(jobAcceptMs, Math.ceil(workMs / FETCHING_SHARE));
+
 /** A drawn provider is asked, for one of its devices. */
 export function offer(
 	job: JobRecord,
@@ -75,6 +82,7 @@ export function offer(
 	const part = job.parts[number]!;
 	mustBe(part, "assign", "open");
 	if (nowMs > job.terms.startByMs) throw stateBad(part, "assign", "the time to start is over");
+	if (isCancelled(job)) throw stateBad(part, "assign", "the rest of the job was given back");
 	if (part.excluded.includes(provider)) throw stateBad(part, "assign", "this provider had it before");
 	if (!mayBegin(job, number, provider)) throw stateBad(part, "assign", "the part before it is not checked");
 	const before = job.parts[number - 1];
@@ -84,7 +92,7 @@ export function offer(
 		...(device !== undefined && { device }),
 		base: before?.attempt ?? 0,
 		isAlone: before !== undefined && before.provider !== provider,
-		untilMs: nowMs + params.jobAcceptMs,
+		untilMs: nowMs + acceptMs(job.terms, params),
 	});
 }
 
@@ -107,6 +115,13 @@ export function accept(job: JobRecord, number: number, nowMs: number): JobRecord
 export function decline(job: JobRecord, number: number): JobRecord {
 	const part = job.parts[number]!;
 	mustBe(part, "decline", "assigned");
+	return withPart(job, reopened(part));
+}
+
+/** The provider gives up what it has begun, before its time is over. */
+export function handBack(job: JobRecord, number: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "hand back", "running");
 	return withPart(job, reopened(part));
 }
 
@@ -163,12 +178,12 @@ export function auditMs(
 	{ terms }: Pick<JobRecord, "terms">,
 	number: number,
 	unanswered: readonly Pick<JobAudit, "count">[],
-	{ jobAcceptMs, jobLeastWorkMs }: Params,
+	params: Params,
 ): number {
 	const { count } = partRange(terms, number);
 	const asked = unanswered.reduce((sum, audit) => sum + audit.count, 0);
 	const shareMs = Math.ceil((terms.workMs * Math.min(asked, count)) / count);
-	return jobAcceptMs + Math.max(jobLeastWorkMs, shareMs);
+	return acceptMs(terms, params) + Math.max(params.jobLeastWorkMs, shareMs);
 }
 
 export function reopen(job: JobRecord, number: number, nowMs: number, params: Params): JobRecord {
@@ -329,9 +344,16 @@ export function convict(job: JobRecord, number: number): JobRecord {
 export function refund(job: JobRecord, number: number, nowMs: number, by: "customer" | "anyone"): JobRecord {
 	const part = job.parts[number]!;
 	mustBe(part, "refund", "open");
-	if (by === "anyone" && nowMs <= job.terms.startByMs) throw stateBad(part, "refund", "it can still be assigned");
+	if (by === "anyone" && nowMs <= job.terms.startByMs && !isCancelled(job))
+		throw stateBad(part, "refund", "it can still be assigned");
 	return withPart(job, { ...part, state: "refunded" });
 }
+
+/**
+ * The customer took back what nobody had. Parts go in order, so nothing that is open then is begun any more:
+ * it is given back, too. What somebody works at is finished and paid.
+ */
+export const isCancelled = ({ parts }: JobRecord): boolean => parts.some(({ state }) => state === "refunded");
 
 /** How a part stands on chain, where the record had given it up. */
 export interface Recovery {

@@ -27,7 +27,7 @@ const outcome = ({ outcomes }: transitions.Transition) =>
 	]);
 
 test("who was silent declined; who ran and is late or lost has lost a part", () => {
-	const silent = transitions.reopened(offered(), 0, P.jobAcceptMs + 1, P);
+	const silent = transitions.reopened(offered(), 0, rules.acceptMs(TERMS, P) + 1, P);
 	assert.deepEqual(outcome(silent), [["a", 0, 1, "declined", 100]]);
 	const lost = transitions.reopened(ran(job(), 0), 0, P.jobBeatMs * P.jobBeatMisses + 1, P);
 	assert.deepEqual(outcome(lost), [["a", 0, 1, "lost", 100]]);
@@ -37,6 +37,19 @@ test("who was silent declined; who ran and is late or lost has lost a part", () 
 	const stuck = transitions.reopened(rules.beat(ran(job(), 0), 0, 0, TERMS.workMs / 2), 0, TERMS.workMs / 2 + 1, P);
 	assert.deepEqual(outcome(stuck), [["a", 0, 1, "late", 100]]);
 	assert.deepEqual(outcome(transitions.declined(offered(), 0, "busy")), [["a", 0, 1, "declined", 100]]);
+});
+
+test("handing back is no work lost, and no way around being late", () => {
+	const back = transitions.handedBack(ran(job(), 0), 0, "too slow", 5);
+	assert.deepEqual(outcome(back), [["a", 0, 1, "returned", 100]]);
+	assert.deepEqual(kinds(back), ["returned 0"]);
+	const part = back.record.parts[0]!;
+	assert.deepEqual([part.state, part.excluded, part.provider], ["open", ["a"], null], "and never gets it again");
+	assert.throws(() => rules.offer(back.record, 0, "a", 6, P), { code: "JOB_STATE" });
+	const late = transitions.handedBack(ran(job(), 0), 0, "too slow", TERMS.workMs + 1);
+	assert.deepEqual(outcome(late), [["a", 0, 1, "late", 100]]);
+	for (const other of [offered(), claimed(job(), 0)])
+		assert.throws(() => transitions.handedBack(other, 0, "", 5), { code: "JOB_STATE" });
 });
 
 test("a conviction is told with every part that fell with it, and no other", () => {

@@ -75,7 +75,7 @@ export interface FraudRow extends AttemptRow {
 /** Who works is known, and on which device is not: only its chain has told. */
 export const UNKNOWN_DEVICE = -1;
 
-export const OUTCOMES = ["checked", "paid", "lost", "late", "declined", "convicted"] as const;
+export const OUTCOMES = ["checked", "paid", "lost", "late", "declined", "returned", "convicted"] as const;
 
 export interface JobOutcome extends AttemptRow {
 	readonly serial: number;

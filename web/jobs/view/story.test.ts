@@ -79,6 +79,17 @@ test("cancelled, expired and partly done: what came back is said", () => {
 		storyOf(jobOf([{ state: "refunded", attempt: 2 }], true), liveOf(["refunded", { by: "anyone" }])).key,
 		"expired",
 	);
+	// What somebody works at goes on; a dispute is said first.
+	const running = { state: "running", attempt: 1, untilMs: 5000 } as const;
+	const begun = storyOf(jobOf([running, { state: "refunded" }]), liveOf());
+	assert.deepEqual([begun.title, begun.untilMs, /part 1 is at work/.test(begun.text)], ["Cancelled", 5000, true]);
+	const disputed = { state: "claimed", isDisputed: true, untilMs: 5000 } as const;
+	assert.equal(storyOf(jobOf([disputed, { state: "refunded" }]), liveOf()).key, "disputed");
+	const back = liveOf(["running", { provider: WHO }], ["returned", { provider: WHO, why: "too slow" }]);
+	assert.match(
+		storyOf(jobOf([{ state: "open", attempt: 1 }]), back).text,
+		/abababababab… saw that it would not be done/,
+	);
 	const partly = storyOf(jobOf([{ state: "paid" }, { state: "refunded" }], true), liveOf());
 	assert.deepEqual([partly.key, partly.title], ["partly", "Ended after 1 of 2 parts"]);
 });

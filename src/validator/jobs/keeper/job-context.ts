@@ -44,6 +44,8 @@ export interface JobContext extends ValidatorContext {
 	readonly auditBegins: AuditBegins;
 	/** Lets go what the job need not hold any longer. */
 	readonly spentStates: { trim(job: Job): Promise<void> };
+	/** When this process began to hear providers. */
+	readonly sinceMs: number;
 	/** Aborted when the validator stops. */
 	readonly stopping: AbortSignal;
 	/** Its work or a conviction says something new of this provider. */

@@ -38,14 +38,15 @@ export async function turnJob(context: JobContext, id: string, version: number):
 }
 
 async function turnOnce(context: JobContext, job: Job): Promise<boolean> {
-	const { jobChain, env, config } = context;
+	const { jobChain, env, config, sinceMs } = context;
 	const chain = job.offer.escrow === null ? null : jobChain;
 	// Room that cannot be given back now is given back later; the job goes on.
 	await context.spentStates
 		.trim(job)
 		.catch((err) => context.log.warn({ job: job.id, err }, "jobs: nothing was let go"));
 	if (chain !== null && (await followChain(context, chain, job, { maySend: true })) === "changed") return true;
-	for (const step of nextSteps(job.record, env.nowMs(), config.params)) if (await take(context, job, step)) return true;
+	for (const step of nextSteps(job.record, env.nowMs(), config.params, sinceMs))
+		if (await take(context, job, step)) return true;
 	return false;
 }
 

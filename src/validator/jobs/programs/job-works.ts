@@ -49,7 +49,7 @@ export function createJobWorks({
 	 * would wait until all of theirs are opened.
 	 */
 	const jobPrograms = new BoundedMap<string, ProgramWork>(MAX_OPEN);
-	const jobs = new BoundedMap<string, Pick<JobWork, "inputs" | "perWindow">>(MAX_JOBS);
+	const jobs = new BoundedMap<string, Pick<JobWork, "inputs" | "givenBytes">>(MAX_JOBS);
 	const paces = new BoundedMap<string, TokenBucket>(MAX_ADDRESSES);
 	const nameOf = ({ program: { root, size } }: JobSpec): string => `${root}/${size}`;
 	const known = (spec: JobSpec): ProgramWork | undefined => {
@@ -122,7 +122,7 @@ export function createJobWorks({
 			const program = await opened(spec, { holder: jobHolder(id), address: OURSELVES });
 			jobPrograms.set(nameOf(spec), program);
 			const work = workOfJob(program, spec);
-			jobs.set(id, { inputs: work.inputs, perWindow: work.perWindow });
+			jobs.set(id, { inputs: work.inputs, givenBytes: work.givenBytes });
 			return work;
 		},
 		/** With its ops. It was opened before, so it is right; others are served meanwhile. */
