@@ -13,6 +13,12 @@ const provider = (id: string, more: object = {}) => ({
 	...more,
 });
 
+/** Free as long as one of its devices is. */
+const hostOf = (...devices: readonly boolean[]) => ({
+	isFree: devices.includes(true),
+	devices: devices.map((isFree) => ({ isFree })),
+});
+
 test("hosts that proved no memory are probed again, one at a time, once for each probe, and not for ever", async () => {
 	const asked: string[] = [];
 	const rows = [
@@ -86,7 +92,7 @@ test("a host that is too slow for roll calls is probed again; one that is fit, r
 		listProviderRollCalls: async ({ params: { id } }: { params: { id: string } }) => ({
 			rows: [{ atMs: 70_000, state: states[id] ?? "late" }],
 		}),
-		listJobHosts: async () => ({ rows: [{ isFree: true }, { isFree: !isAtWork }] }),
+		listJobHosts: async () => ({ rows: [hostOf(true), hostOf(true, !isAtWork)] }),
 		askProbe: async ({ params: { id } }: { params: { id: string } }) => void asked.push(id),
 	};
 	const stop = probeAgain(client as never, { onAsked: () => {}, isMemoryWanted: false, everyMs: 1 });

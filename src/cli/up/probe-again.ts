@@ -57,7 +57,8 @@ export function probeAgain(
 		if (newest?.state !== "late" || newest.atMs < probedAtMs) return null;
 		// Jobs on this machine explain it, and would make the new proof worse as well.
 		const hosts = await client.listJobHosts({ query: { limit: 100 } });
-		return hosts.rows.every(({ isFree }) => isFree) ? "it is slower than it was, and late for roll calls" : null;
+		const areIdle = hosts.rows.every(({ devices }) => devices.every(({ isFree }) => isFree));
+		return areIdle ? "it is slower than it was, and late for roll calls" : null;
 	};
 	const look = async (): Promise<void> => {
 		// One at a time: two at once would be busy with each other.
