@@ -26,6 +26,7 @@ import { drawnHost, goOnDrawing } from "./draw-part.ts";
 import { asJson, changeJob, type Job, type JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
 import { nudge } from "./nudges.ts";
+import { disputeGasMicros } from "./quote-job.ts";
 import { signedLevel } from "./signed-level.ts";
 import { type ClaimBody, readStates } from "./take-claim.ts";
 
@@ -57,6 +58,7 @@ function toolsFor(context: JobContext, job: Job, number: number) {
 		/** As it was when it was drawn. */
 		host: () => drawnHost(context, job, part),
 		work: () => works.ofJob(job),
+		gasMicros: () => disputeGasMicros(context),
 		/** What its devices signed at both ends, as it was judged when the claim came. */
 		async signedLevel(): Promise<AttestedLevel> {
 			const { attestation = null } = (await store.jobs.claim(part.claim!))!.body as unknown as ClaimBody;
@@ -150,8 +152,8 @@ class PartCheck {
 	}
 
 	private async chanceOfAudit(): Promise<number> {
-		const { priceMicros, bondMicros } = this.tools.terms;
-		const money = { costMicros: priceMicros, rewardMicros: priceMicros, bondMicros };
+		const { priceMicros: rewardMicros, bondMicros } = this.tools.terms;
+		const money = { rewardMicros, bondMicros, gasMicros: await this.tools.gasMicros() };
 		const host = await this.tools.host();
 		return auditChancePpm(host?.checkedInARow ?? 0, money, this.tools.params);
 	}
