@@ -202,6 +202,10 @@ export function auditWhole(job: JobRecord, number: number, untilMs: number): Job
 	return withPart(job, { ...part, audits: [...audits, whole] });
 }
 
+function unanswered({ answeredAtMs: _, inside: __, ...audit }: JobAudit): JobAudit {
+	return { ...audit, answer: null, agrees: null };
+}
+
 /** Another auditor in the place of one that was silent, would not, or lied. */
 export function replaceAudit(job: JobRecord, number: number, at: number, by: Pick<JobAudit, "auditor" | "untilMs">) {
 	const part = job.parts[number]!;
@@ -211,7 +215,7 @@ export function replaceAudit(job: JobRecord, number: number, at: number, by: Pic
 	const tried = audit.auditor === null ? audit.tried : [...audit.tried, audit.auditor];
 	return withPart(job, {
 		...part,
-		audits: part.audits.with(at, { ...audit, ...by, tried, answer: null, agrees: null }),
+		audits: part.audits.with(at, { ...unanswered(audit), ...by, tried }),
 	});
 }
 
@@ -223,8 +227,8 @@ export function hurryAudit(job: JobRecord, number: number, at: number): JobRecor
 	return withPart(job, { ...part, audits: part.audits.with(at, { ...audit, untilMs: 0 }) });
 }
 
-/** What an auditor computed; a second answer to one question is none. */
-export function answerAudit(job: JobRecord, number: number, at: number, answer: string): JobRecord {
+/** What an auditor computed; a second answer to one question is none. `atMs`: when a stranger's came. */
+export function answerAudit(job: JobRecord, number: number, at: number, answer: string, atMs?: number): JobRecord {
 	const part = job.parts[number]!;
 	mustBe(part, "answer for", "assigned", "running", "claimed");
 	// Everybody may read its claim by now: an answer may be a copy.
@@ -232,16 +236,24 @@ export function answerAudit(job: JobRecord, number: number, at: number, answer: 
 	const audit = part.audits[at];
 	if (audit === undefined || audit.answer !== null)
 		throw stateBad(part, "answer for", "nobody asked, or it was answered");
-	return withPart(job, { ...part, audits: part.audits.with(at, { ...audit, answer }) });
+	const answered = { ...audit, answer, ...(atMs !== undefined && { answeredAtMs: atMs }) };
+	return withPart(job, { ...part, audits: part.audits.with(at, answered) });
 }
 
-/** Claim and answer are held against each other. */
-export function compareAudit(job: JobRecord, number: number, at: number, agrees: boolean): JobRecord {
+/** Claim and answer are held against each other. `inside`: where they differ although all states agree. */
+export function compareAudit(
+	job: JobRecord,
+	number: number,
+	at: number,
+	agrees: boolean,
+	inside: number | null = null,
+): JobRecord {
 	const part = job.parts[number]!;
 	mustBe(part, "compare", "claimed");
 	const audit = part.audits[at];
 	if (audit?.answer == null || audit.agrees !== null) throw stateBad(part, "compare", "there is nothing to compare");
-	return withPart(job, { ...part, audits: part.audits.with(at, { ...audit, agrees }) });
+	const compared = { ...audit, agrees, ...(inside !== null && { inside }) };
+	return withPart(job, { ...part, audits: part.audits.with(at, compared) });
 }
 
 /** So many of its segments are proven: never fewer than before. */

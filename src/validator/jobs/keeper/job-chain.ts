@@ -2,6 +2,7 @@
 // sends. The chain is asked, nobody's word is taken; what is sent is journalled, and looked up on chain
 // before it is sent again. docs/chain.md §11.
 import { type Contracts, callOf, lastingRead, read, readEvents } from "../../../chain/contracts/contracts.ts";
+import { readAsked } from "../../../chain/contracts/dispute-games.ts";
 import {
 	type AttemptOf,
 	type JobPart as ChainPart,
@@ -92,6 +93,11 @@ export function createJobChain({
 		/** Somebody asks on chain about the claim that stands: it is not paid before that is over. */
 		isHeld: (id: bigint, number: number, { attempt, provider }: Pick<ChainPart, "attempt" | "provider">) =>
 			read(contracts, "disputes", "isHeld", id, number, attempt, provider as Hex),
+		/** What anybody asked on chain about the claim that stands; null: nobody did. */
+		asked: async (id: bigint, number: number) => {
+			const { attempt, provider } = await part(id, number);
+			return readAsked(contracts, { job: id, part: number, attempt, provider });
+		},
 		signAssignment: (terms: EscrowTerms, provider: Hex, assignment: Parameters<typeof signAssignment>[4]) =>
 			signAssignment(account, contracts, jobIdOf(terms), provider, assignment),
 		signStored: (attempt: AttemptOf, claim: Hex) => signStored(account, contracts, attempt, claim),

@@ -19,6 +19,7 @@ import { methodOf } from "../../../verify/methods/methods.ts";
 import { auditHolder } from "../blobs/blob-holders.ts";
 import { putOwnBlob } from "../blobs/own-blob.ts";
 import { disputePart, isPlayable } from "../disputes/dispute-part.ts";
+import type { AuditAtHand } from "../evidence/auditor-of.ts";
 import { nextAuditor } from "./audit-draw.ts";
 import { checkedPay } from "./audit-pay.ts";
 import { claimAtHand, isBeginOpen, releaseClaim } from "./claim-at-hand.ts";
@@ -69,7 +70,9 @@ function toolsFor(context: JobContext, job: Job, number: number) {
 		claim: () => claimAtHand(context, job, number),
 		release: () => releaseClaim(context, job, number),
 		hasBegin: async (at: number) => (await auditBegins.get(job, number, at)) !== null,
-		...{ rerun: evidence.rerun, referee: evidence.referee },
+		...{ rerun: evidence.rerun, referee: evidence.referee, confirmAudit: evidence.confirm },
+		/** Null: nobody asked on chain about the claim that stands. */
+		askedOnChain: async () => (jobChain === null ? null : jobChain.asked(BigInt(`0x${job.id}`), number)),
 		keepStates: async (states: readonly Uint8Array[]) => (await putOwnBlob(blobs, holder, concatBytes(...states))).root,
 		statesOf: ({ answer, count }: JobAudit) =>
 			readStates(blobs, holder, { root: answer!, size: 32 * (count + 1) }, count + 1),
@@ -90,6 +93,8 @@ type AuditAction = Extract<MethodAction, { kind: "audit" }>;
 /** "wait": the draw goes on when the job is looked at again, and nobody else is asked before. */
 type Replaced = boolean | "wait";
 
+/** A block's time and this machine's. Too much costs a question, too little an auditor that copies. */
+const CLOCKS_DIFFER_MS = 60_000;
 const NO_BEGIN = "no auditor gets the state that it would begin with";
 
 class PartCheck {
@@ -323,19 +328,63 @@ class PartCheck {
 		const { states } = await claim();
 		const said = await statesOf(audit);
 		const agrees = said.every((state, i) => equalBytes(state, states[audit.first + i]!));
+		if (agrees && (await this.mayBeCopied(audit))) return this.confirm(at);
 		await change(transitions.compared(record, this.at, at, agrees));
 		return true;
+	}
+
+	/**
+	 * ATTACK: what is asked on chain about a claim is answered there, and an auditor that waits for it has
+	 * nothing to run. What came before anybody asked is its own. Who had the part before had a claim, too, that
+	 * others may have read.
+	 */
+	private async mayBeCopied({ auditor, answeredAtMs }: JobAudit): Promise<boolean> {
+		if (auditor === null || !this.tools.isOnChain) return false;
+		if (this.part.attempt > 1) return true;
+		const asked = await this.tools.askedOnChain();
+		return asked !== null && 1000 * asked.sinceS <= (answeredAtMs ?? Number.POSITIVE_INFINITY) + CLOCKS_DIFFER_MS;
+	}
+
+	/** It is asked for something that only who ran the window knows, for as long as anybody may be away. */
+	private async confirm(at: number): Promise<boolean> {
+		const { record, ownRuns, change, ...tools } = this.tools;
+		const name = `${tools.name}/${at}/${this.part.audits[at]!.auditor}/confirm`;
+		if (!ownRuns.mayTry(name)) return false;
+		const askedOnChain = async () => (await tools.askedOnChain())?.questions ?? [];
+		const found = await tools.confirmAudit({
+			claim: await tools.claim(),
+			audit: await this.auditAtHand(at),
+			askedOnChain,
+		});
+		if (found.kind === "ran") {
+			await change(transitions.compared(record, this.at, at, true));
+			return true;
+		}
+		tools.log.info({ audit: at, ...found }, "jobs: an audit that may be a copy");
+		if (found.kind === "differs" && !found.isSilent) {
+			await change(transitions.compared(record, this.at, at, false, found.segment));
+			return true;
+		}
+		const isOver = ownRuns.isGivenUp(name);
+		ownRuns.failed(name);
+		if (!isOver) return false;
+		if (found.kind === "unshown") return (await this.replace(at, "it did not show that it ran its window")) === true;
+		await change(transitions.compared(record, this.at, at, false, found.segment));
+		return true;
+	}
+
+	private async auditAtHand(at: number): Promise<AuditAtHand> {
+		const audit = this.part.audits[at]!;
+		const { auditor, first, count, inside } = audit;
+		return { at, auditor, first, count, inside, states: await this.tools.statesOf(audit) };
 	}
 
 	private async rule(at: number): Promise<boolean> {
 		const { record, ownRuns, isOnChain, change, ...tools } = this.tools;
 		const name = `${tools.name}/${at}/referee`;
 		if (!ownRuns.mayTry(name)) return false;
-		const audit = this.part.audits[at]!;
-		const claim = await tools.claim();
-		const states = await tools.statesOf(audit);
-		const { auditor, first, count } = audit;
-		const ruling = await tools.referee({ claim, audit: { at, auditor, first, count, states } });
+		const { auditor } = this.part.audits[at]!;
+		const ruling = await tools.referee({ claim: await tools.claim(), audit: await this.auditAtHand(at) });
 		tools.log.warn({ audit: at, verdict: ruling.verdict, why: ruling.why }, "jobs: referee");
 		const lied = ruling.verdict === "provider" || ruling.verdict === "both";
 		if (!lied) {
