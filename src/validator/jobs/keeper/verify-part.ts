@@ -3,8 +3,6 @@
 // it out, one transition at a time. docs/jobs.md §9.
 
 import { drawWindows, isAuditedByChance } from "../../../market/jobs/draw.ts";
-import { auditChancePpm, isTooFast } from "../../../market/jobs/economics.ts";
-import { leastMs } from "../../../market/jobs/fitting-hosts.ts";
 import { auditMs, partRange } from "../../../market/jobs/job-rules.ts";
 import type { Transition } from "../../../market/jobs/transitions.ts";
 import * as transitions from "../../../market/jobs/transitions.ts";
@@ -20,10 +18,10 @@ import { auditHolder } from "../blobs/blob-holders.ts";
 import { putOwnBlob } from "../blobs/own-blob.ts";
 import { disputePart, isPlayable } from "../disputes/dispute-part.ts";
 import type { AuditAtHand } from "../evidence/auditor-of.ts";
-import { nextAuditor } from "./audit-draw.ts";
+import { cameTooFast, chanceOfAudit, nextAuditor } from "./audit-draw.ts";
 import { checkedPay } from "./audit-pay.ts";
 import { claimAtHand, isBeginOpen, releaseClaim } from "./claim-at-hand.ts";
-import { drawnHost, goOnDrawing } from "./draw-part.ts";
+import { goOnDrawing } from "./draw-part.ts";
 import { asJson, changeJob, type Job, type JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
 import { nudge } from "./nudges.ts";
@@ -35,7 +33,7 @@ import { type ClaimBody, readStates } from "./take-claim.ts";
 type PartTools = ReturnType<typeof toolsFor>;
 
 function toolsFor(context: JobContext, job: Job, number: number) {
-	const { env, config, store, works, blobs, evidence, auditBegins, jobChain } = context;
+	const { env, config, store, blobs, evidence, auditBegins, jobChain } = context;
 	const { record, offer } = job;
 	const { terms, escrow } = offer;
 	const part = record.parts[number]!;
@@ -56,10 +54,8 @@ function toolsFor(context: JobContext, job: Job, number: number) {
 			const drawn = await goOnDrawing(context, job, { part: number, attempt, role: 2 }, async () => []);
 			return drawn === null || drawn === "nobody" ? null : drawn.seed;
 		},
-		/** As it was when it was drawn. */
-		host: () => drawnHost(context, job, part),
-		work: () => works.ofJob(job),
-		gasMicros: () => disputeGasMicros(context),
+		cameTooFast: () => cameTooFast(context, job, part),
+		chanceOfAudit: async () => chanceOfAudit(context, job, part, await disputeGasMicros(context)),
 		/** What its devices signed at both ends, as it was judged when the claim came. */
 		async signedLevel(): Promise<AttestedLevel> {
 			const { attestation = null } = (await store.jobs.claim(part.claim!))!.body as unknown as ClaimBody;
@@ -122,10 +118,10 @@ class PartCheck {
 		if (isFresh && seed === null) return false;
 		const view: PartView = {
 			...{ part, method, segments: tools.segments },
-			isTooFast: isFresh && !isAtOnce && (await this.cameTooFast()),
+			isTooFast: isFresh && !isAtOnce && (await tools.cameTooFast()),
 			attested: isFresh && rules.needsHosted ? await tools.signedLevel() : "none",
 		};
-		const chance = isFresh && !rules.drawsWindows ? await this.chanceOfAudit() : 0;
+		const chance = isFresh && !rules.drawsWindows ? await tools.chanceOfAudit() : 0;
 		const actions = rules.next(view, {
 			windows: (count) => drawWindows(seed!, tools.segments, tools.perWindow, count),
 			isAudited: () => isAuditedByChance(seed!, chance),
@@ -143,24 +139,6 @@ class PartCheck {
 		// Nothing is run again: nobody has to be kept from copying.
 		if (isFresh && part.audits.length === 0 && actions.length === 0) await tools.release();
 		return this.goOnAuditing();
-	}
-
-	/** Whether a claim came quicker than its provider's proven speed allows: then it is run again whole. */
-	private async cameTooFast(): Promise<boolean> {
-		const { claimedAtMs, assignedAtMs } = this.part;
-		const { host: hostOf, work, segments, params } = this.tools;
-		const host = await hostOf();
-		if (host === null) return false;
-		const { ops, bytes, peakBytes } = await work();
-		const least = leastMs({ peakBytes, ops: ops * segments, bytes: bytes * segments }, host);
-		return isTooFast(claimedAtMs - assignedAtMs, least, params);
-	}
-
-	private async chanceOfAudit(): Promise<number> {
-		const { priceMicros: rewardMicros, bondMicros } = this.tools.terms;
-		const money = { rewardMicros, bondMicros, gasMicros: await this.tools.gasMicros() };
-		const host = await this.tools.host();
-		return auditChancePpm(host?.checkedInARow ?? 0, money, this.tools.params);
 	}
 
 	/** `asked`: the audits that are begun now, of which one auditor may get all. */
