@@ -109,7 +109,7 @@ test("a part is run again by chance as its provider's record was when it was dra
 	for (const checked of [0, 9, 10, 1000]) assert.equal(await chance(checked), 100_000, "the bond needs as much");
 	assert.deepEqual([await chance(10, 0, 120_000), await chance(20, 0, 120_000)], [100_000, 50_000]);
 	assert.equal(await chance(1000, 0, 120_000), 10_990);
-	// The escrow gives an accuser 96,000 for gas, which a friend brings back: so much of the bond deters nobody.
+	// The escrow gives an accuser 96,000 for gas, which a friend brings back: that much deters nobody.
 	assert.equal(await chance(1000, 80_000, 120_000), 52_632);
 	assert.equal(await claimOf(null).chance(0), 100_000);
 });
