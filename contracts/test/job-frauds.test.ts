@@ -148,7 +148,7 @@ async function accused(of: Runner, salt: string, more: Partial<EvidenceMeans> = 
 	const answerer = letAnswer(net, of, at, chain);
 	net.answerers.set(partyName(at.provider, null), { answer: wrap((text) => answerer.answer(text)) });
 	const audit = { at: 0, auditor: null, first: 1, count: 2, states: right.run.states.slice(1, 4) };
-	return { at, terms, audit, net, sent, evidence: createEvidence(net.means) };
+	return { at, terms, audit, net, sent, evidence: createEvidence({ ...net.means, drawBelow: () => 0 }) };
 }
 
 const partOf = async (terms: JobTerms) => readJobPart(network.contracts, jobIdOf(terms), 0);

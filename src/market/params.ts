@@ -167,7 +167,7 @@ export const PARAM_ROWS = {
 	jobWindowMs: ms(DAY, "ours: from a claim to its payment without evidence; a watcher's day", 1),
 	jobCheckedMs: ms(10 * MINUTE, "ours: from the evidence to the payment", 1),
 	jobReliabilityPpm: ppm(500_000, "ours: a new provider may work"),
-	jobAuditPpm: ppm(100_000, "ours: parts of optimistic jobs that are run again; a bond of ten rewards fits it", 10_000),
+	jobAuditPpm: ppm(100_000, "ours: parts that are run again by chance; a bond of twelve rewards fits it", 10_000),
 	jobTrustAfter: count(10, 10_000, "BOINC: trust after ten right results", 1),
 	jobAuditPricePpm: ppm(1_200_000, "ours: an audit is small and comes unasked", PPM, 10 * PPM),
 	jobGasMarginPpm: ppm(1_200_000, "ours: whoever is right pays no gas", PPM, 10 * PPM),

@@ -67,7 +67,13 @@ export interface JobMarket {
 	/** A provider. Auditors have no deposit, and so no part of their own. */
 	provide(
 		name: string,
-		o?: { readonly cheat?: JobCheat; readonly isAuditor?: boolean; readonly methods?: readonly JobMethod["name"][] },
+		o?: {
+			readonly cheat?: JobCheat;
+			readonly isAuditor?: boolean;
+			readonly methods?: readonly JobMethod["name"][];
+			/** How often it looks whether anybody asks it on chain. */
+			readonly sweepMs?: number;
+		},
 	): Promise<MarketParty>;
 	/** Tokens, gas and a client that signs. */
 	customer(
@@ -130,7 +136,7 @@ export async function openJobMarket(over: ParamOverrides = {}): Promise<JobMarke
 		...{ validator, contracts, troubles },
 		validatorAccount: validator.chain!.account as `0x${string}`,
 		validatorKey: async () => accountOf(toHex(await loadChainKey(folder, "account", env.randomBytes))),
-		async provide(name, { cheat = {}, isAuditor = false, methods = METHODS } = {}) {
+		async provide(name, { cheat = {}, isAuditor = false, methods = METHODS, sweepMs = 30_000 } = {}) {
 			const [signer, account] = [signerNamed(name), accountNamed(name)];
 			await endow(account, isAuditor ? 0n : DEPOSIT);
 			const chain = await openJobChain(contracts, account, signer.key);
@@ -151,7 +157,7 @@ export async function openJobMarket(over: ParamOverrides = {}): Promise<JobMarke
 					const desk = openJobDesk({ url, validatorKey, signer, nowMs: env.nowMs, randomBytes: env.randomBytes });
 					return cheat.desk?.(desk, createApiClient({ baseUrl: validator.url, signer })) ?? desk;
 				},
-				...{ after: env.after, nowMs: env.nowMs },
+				...{ after: env.after, nowMs: env.nowMs, sweepMs },
 				onEvent: (event) => void (event.kind === "trouble" && troubles.push(`${name}: ${event.code} ${event.detail}`)),
 			});
 			const honest = jobs.handlers(validator.url.replace(/^http/, "ws").concat("/agent"));

@@ -272,7 +272,7 @@ export class PaperJob {
 			const place = { job: this.number, part: number, attempt: part.attempt, role: 2 as const };
 			const seed = () => drawSeed(place, listHash([]), sha("secret", this.number), sha("after", part.claim ?? ""));
 			const { priceMicros, bondMicros } = this.quote;
-			const sums = { costMicros: priceMicros, rewardMicros: priceMicros, bondMicros };
+			const sums = { rewardMicros: priceMicros, bondMicros, gasMicros: GAS.prove };
 			const actions = METHODS[this.cheat.method.name].next(view, {
 				windows: (count) => drawWindows(seed(), segments, this.quote.perWindow, count),
 				isAudited: () => isAuditedByChance(seed(), auditChancePpm(0, sums, PARAMS)),

@@ -5,6 +5,7 @@ import { uploadBlob } from "../../src/api/blob-transfer.ts";
 import { createApiClient } from "../../src/api/create-client.ts";
 import type { PartOffer } from "../../src/api/types.ts";
 import { type Contracts, callOf } from "../../src/chain/contracts/contracts.ts";
+import { signAnswer } from "../../src/chain/contracts/disputes.ts";
 import { signJobConsent } from "../../src/chain/contracts/job-account.ts";
 import { assignPartCall, claimPartCall } from "../../src/chain/contracts/job-escrow.ts";
 import { jobTermsFromText } from "../../src/chain/contracts/job-terms-text.ts";
@@ -17,11 +18,13 @@ import type { MethodName } from "../../src/protocol/network/job.ts";
 import { readQuestion } from "../../src/protocol/network/job-question.ts";
 import { isPassing } from "../../src/protocol/passing.ts";
 import type { Signer } from "../../src/protocol/probe/signer.ts";
+import type { Answerer, Answering } from "../../src/provider/jobs/answer-questions.ts";
 import { rootsAnswer } from "../../src/verify/optimistic/questions.ts";
 import type { TensorKind } from "../../src/work/program/shapes.ts";
 import { numbered, resultRootOf, rootsTree, segmentTree } from "../../src/work/trace/commitments.ts";
 import { eventually, startToyAgent } from "../validator/toy-agent.test-kit.ts";
 import { MEMORY } from "./prove-host.test-kit.ts";
+import { toyAnswers } from "./toy-answers.test-kit.ts";
 import { claimBody, type Ran, type RunOptions, rootsOf, run } from "./toy-part.test-kit.ts";
 
 export interface WorkerOptions extends RunOptions {
@@ -43,6 +46,7 @@ export type ToyWorker = Awaited<ReturnType<typeof startToyWorker>>;
 export async function startToyWorker(o: WorkerOptions) {
 	const client = createApiClient({ baseUrl: o.url, signer: o.signer, ...(o.nowMs && { nowMs: o.nowMs }) });
 	const done = new Map<string, Ran & { readonly offer: PartOffer }>();
+	const answerers = new Map<string, Promise<Answerer>>();
 	const tasks = new Map<string, Promise<void>>();
 	const errors: unknown[] = [];
 	const nameOf = (a: { job: string; part: number; attempt: number; audit: number | null }) =>
@@ -74,8 +78,13 @@ export async function startToyWorker(o: WorkerOptions) {
 				const asked = readQuestion(question);
 				if (o.isSilent?.()) throw new AssayError("PROVIDER_BUSY", "it is busy, it says");
 				const ran = done.get(nameOf({ job, part, attempt, audit: asked.audit }));
-				if (ran === undefined || asked.kind !== "state")
-					throw new AssayError("NO_ANSWER", "a toy answers no such thing");
+				// Of a claim no more than that: whoever accuses a toy gets nothing else out of it.
+				const isKnown = asked.kind === "state" || asked.kind === "trace" || asked.audit !== null;
+				if (ran === undefined || !isKnown) throw new AssayError("NO_ANSWER", "a toy answers no such thing");
+				if (asked.kind !== "state") {
+					const answerer = await answersOf({ job, part, attempt, audit: asked.audit });
+					return answerer.answer(question);
+				}
 				const kept = ran.kept[asked.segment - ran.offer.first]!;
 				for (const bytes of [...kept.state, ...kept.results]) await uploadBlob(client, { bytes });
 				const { program } = ran.machine.checked;
@@ -90,6 +99,24 @@ export async function startToyWorker(o: WorkerOptions) {
 			async stop() {},
 		},
 	});
+
+	function answersOf(asked: Parameters<typeof nameOf>[0]): Promise<Answerer> {
+		const name = nameOf(asked);
+		const { offer, ...ran } = done.get(name)!;
+		const made = answerers.get(name) ?? toyAnswers(client, offer, ran, asked.audit === null ? signer(asked) : null);
+		answerers.set(name, made);
+		return made;
+	}
+
+	function signer({ job, part }: { readonly job: string; readonly part: number }): Answering["sign"] {
+		const { chain } = o;
+		if (chain === undefined) return null;
+		return async (answer) => {
+			const { rows } = await client.listClaims({ query: { job, limit: 100 } });
+			const own = rows.find((one) => one.part === part && one.provider === o.signer.key)!;
+			return signAnswer(chain.account, chain.contracts, { claim: `0x${own.hash}`, ...answer });
+		};
+	}
 
 	async function work(asked: { job: string; part: number; attempt: number; audit: number | null }): Promise<void> {
 		const { attempt, audit } = asked;

@@ -161,7 +161,9 @@ const jobAudit = z.object({
 	untilMs: count,
 	tried: z.array(providerId),
 	answer: z.nullable(said),
+	answeredAtMs: note(z.optional(count), "Absent: it has no answer, or it was read off another audit"),
 	agrees: z.nullable(z.boolean()),
+	inside: note(z.optional(count), "The states agree, and what is said of the inside of this segment does not"),
 });
 const jobPart = z.object({
 	part: partNumber,

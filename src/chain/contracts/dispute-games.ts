@@ -123,6 +123,18 @@ export async function readWord(contracts: Contracts, sitting: Sitting, question:
 	return BigInt(word) === 0n ? null : word;
 }
 
+/** What was asked about an attempt on the chain so far, and when first, in seconds; null: nothing was. */
+export async function readAsked(
+	contracts: Contracts,
+	sitting: Sitting,
+): Promise<{ readonly sinceS: number; readonly questions: readonly Hex[] } | null> {
+	const asked = await readEvents(contracts, "disputes", "Asked", { book: bookOf(sitting) });
+	const [first] = asked;
+	if (first === undefined) return null;
+	const { timestamp } = await contracts.client.viem.getBlock({ blockNumber: first.blockNumber });
+	return { sinceS: Number(timestamp), questions: asked.map(({ args }) => args.question) };
+}
+
 /** A game as its events tell it. */
 export interface GameOnChain {
 	readonly sitting: Sitting;

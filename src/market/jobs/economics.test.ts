@@ -13,7 +13,10 @@ import {
 	convictedShares,
 	feeMicros,
 	isTooFast,
+	lossMicros,
 } from "./economics.ts";
+import { hostRows } from "./host-strategies.test-kit.ts";
+import { faultsOf, METHOD_ORDERS, moneyOf, rowsOf, type Situation } from "./strategies.test-kit.ts";
 
 const P = DEFAULT_PARAMS;
 const SAMPLED = { name: "sampled", count: 16 } as const;
@@ -62,17 +65,65 @@ test("whoever skips a share of the work never gains by it, whatever the share, t
 	);
 });
 
-test("trust makes audits rarer, never so rare that a lie pays; a conviction doubles the bond", () => {
-	const sums = { costMicros: 100, rewardMicros: 120, bondMicros: 1080 };
-	assert.equal(auditChancePpm(0, sums, P), 100_000);
-	assert.equal(auditChancePpm(9, sums, P), 100_000);
-	assert.equal(auditChancePpm(10, sums, P), 100_000);
-	assert.equal(auditChancePpm(11, sums, P), 90_910);
-	assert.equal(auditChancePpm(1_000_000, sums, P), 83_334, "C / (B + R)");
-	assert.equal(auditChancePpm(0, { ...sums, bondMicros: 0, rewardMicros: 0 }, P), 1_000_000);
-	assert.equal(auditChancePpm(0, { costMicros: 1, rewardMicros: 1, bondMicros: 0 }, P), 1_000_000);
+test("no strategy brings more than honest work, by any method, at any price, gas and name (audit F7)", () => {
+	fc.assert(
+		fc.property(
+			fc.constantFrom(...METHOD_ORDERS),
+			fc.integer({ min: 1, max: 1e9 }),
+			fc.integer({ min: 0, max: 1e9 }),
+			fc.integer({ min: 0, max: 9 }),
+			fc.constantFrom(0, 9, 10, 11, 100, 1_000_000),
+			fc.integer({ min: 1, max: 5000 }),
+			fc.integer({ min: 1, max: 50 }),
+			(method, rewardMicros, gasMicros, convictions, checkedInARow, segments, window) => {
+				const perWindow = Math.min(window, segments);
+				const of: Situation = {
+					...{ method, rewardMicros, gasMicros, convictions, checkedInARow, segments, perWindow },
+				};
+				// Sums are whole micro-units.
+				for (const row of rowsOf(of, P)) assert.deepEqual(faultsOf(row, 2), []);
+			},
+		),
+		{ numRuns: scaled(1000) },
+	);
+});
+
+test("a host is paid no less than its work costs, and no more for playing slow or holding a part", () => {
+	for (const row of hostRows()) assert.deepEqual(faultsOf(row, 2), []);
+});
+
+test("a liar whose friend accuses first loses as well: what the friend brings back is not counted as lost", () => {
+	for (const method of [OPTIMISTIC, ATTESTED])
+		for (const gasMicros of [0, 83_334, 1e9]) {
+			const of = { ...{ method, rewardMicros: 1_000_000, gasMicros, convictions: 0, checkedInARow: 0 } };
+			const { bond, chancePpm } = moneyOf({ ...of, segments: 400, perWindow: 4 }, P);
+			const found = chancePpm / 1e6;
+			const back = convictedShares(bond, gasMicros, P).accuser;
+			assert.equal(lossMicros(bond, gasMicros, P), bond - back);
+			const gain = (1 - found) * 1_000_000 + found * (back - bond);
+			assert.ok(gain <= 1, `${method.name} with gas ${gasMicros}: ${gain}`);
+			// Not more than that needs.
+			if (gasMicros === 0) assert.ok(gain > -2, `${gain}`);
+		}
+});
+
+test("trust makes audits rarer where the bond is larger than they need, and never so rare that a lie pays", () => {
+	const sums = { rewardMicros: 120, bondMicros: 1440, gasMicros: 0 };
+	for (const checked of [0, 9, 10, 11, 1_000_000]) assert.equal(auditChancePpm(checked, sums, P), 100_000);
+	const large = { ...sums, bondMicros: 14_400 };
+	assert.equal(auditChancePpm(10, large, P), 100_000);
+	assert.equal(auditChancePpm(11, large, P), 90_910);
+	assert.equal(auditChancePpm(1_000_000, large, P), 10_990, "R / (R + three quarters of the bond)");
+	// What the escrow gives the accuser for gas is not lost to a friend on a cheap chain.
+	assert.equal(auditChancePpm(1_000_000, { ...large, gasMicros: 10_000 }, P), 62_500);
+	assert.equal(auditChancePpm(0, { ...sums, bondMicros: 0, rewardMicros: 0 }, P), 100_000);
+	assert.equal(auditChancePpm(0, { rewardMicros: 1, bondMicros: 0, gasMicros: 0 }, P), 1_000_000);
+});
+
+test("the bond of each method; a conviction doubles it", () => {
 	const input = { rewardMicros: 1000, auditMicros: 10, gasMicros: 0, convictions: 0 };
-	assert.equal(bondMicros(OPTIMISTIC, input, P), 9000, "p·(B + R) = R");
+	assert.equal(bondMicros(OPTIMISTIC, input, P), 12_000, "p·(R + 0.75 B) = R");
+	assert.equal(bondMicros(OPTIMISTIC, { ...input, gasMicros: 1000 }, P), 13_200, "and the accuser's costs");
 	assert.equal(bondMicros(SAMPLED, input, P), 500);
 	assert.equal(bondMicros(SAMPLED, { ...input, auditMicros: 400 }, P), 1600);
 	assert.equal(bondMicros(SAMPLED, { ...input, gasMicros: 1001 }, P), 40 + 1202);
@@ -81,7 +132,7 @@ test("trust makes audits rarer, never so rare that a lie pays; a conviction doub
 	// To the unit, and in favour of whoever was harmed.
 	assert.equal(bondMicros(SAMPLED, { ...input, rewardMicros: 1001 }, P), 501);
 	assert.equal(bondMicros(SAMPLED, { ...input, rewardMicros: 1, auditMicros: 0 }, P), 1);
-	assert.equal(bondMicros(OPTIMISTIC, input, { ...P, jobAuditPpm: 300_000 }), 2334);
+	assert.equal(bondMicros(OPTIMISTIC, input, { ...P, jobAuditPpm: 300_000 }), 3112);
 });
 
 test("a convicted bond is shared to the unit: costs and a fifth first, a quarter each, the rest is burned", () => {

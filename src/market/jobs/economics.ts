@@ -22,16 +22,47 @@ export const chanceOfOne = (method: JobMethod, perWindow: number, segments: numb
 	methodOf(method).chanceOfOne(method.count, perWindow, segments, auditPpm / PPM);
 
 /**
- * How often parts of an optimistic job are run again, in ppm: at first `jobAuditPpm`; after v ≥ 10 checked
- * parts in a row as 10/v of it (BOINC's rule), never below the chance at which a lie brings nothing: C / (B +
- * R).
+ * What becomes of a convicted bond: the accuser's costs and a fifth first, then a quarter each to accuser and
+ * customer; the rest is burned.
+ */
+export function convictedShares(bond: number, accuserCosts: number, params: Pick<Params, "jobGasMarginPpm">) {
+	const costs = Math.min(bond, shareUp(accuserCosts, params.jobGasMarginPpm));
+	const quarter = Math.floor((bond - costs) / ACCUSER_PARTS);
+	return { accuser: costs + quarter, customer: quarter, burned: bond - costs - 2 * quarter };
+}
+
+/** The accuser has one part in so many of what is left of a convicted bond. */
+const ACCUSER_PARTS = 4;
+
+/**
+ * What a conviction takes from its provider for good.
+ *
+ * ATTACK: an audit can be seen before anything is proven. So a friend of the liar accuses it first, and
+ * brings back the accuser's share; on a cheap chain its costs too, since gas may be far less than what the
+ * escrow gives for it.
+ */
+export const lossMicros = (bond: number, gasMicros: number, params: Pick<Params, "jobGasMarginPpm">): number =>
+	bond - convictedShares(bond, gasMicros, params).accuser;
+
+/**
+ * How often parts are run again by chance, in ppm: at first `jobAuditPpm`; after v ≥ 10 checked parts in a
+ * row as 10/v of it (BOINC's rule), never below the chance at which a lie brings nothing: p·(R + loss) ≥ C.
+ * What the work costs a host nobody knows; none works for less than its cost, so C is R at most, and that is
+ * what counts here. So audits become rarer only where the bond is larger than audits need it: where gas, or
+ * the pay of several auditors, is most of it.
  */
 export function auditChancePpm(
 	checkedInARow: number,
-	{ costMicros, rewardMicros, bondMicros }: { costMicros: number; rewardMicros: number; bondMicros: number },
-	{ jobAuditPpm, jobTrustAfter }: Pick<Params, "jobAuditPpm" | "jobTrustAfter">,
+	{
+		rewardMicros,
+		bondMicros,
+		gasMicros,
+	}: Pick<BondInput, "rewardMicros" | "gasMicros"> & { readonly bondMicros: number },
+	params: Pick<Params, "jobAuditPpm" | "jobTrustAfter" | "jobGasMarginPpm">,
 ): number {
-	const least = Math.ceil((costMicros * PPM) / Math.max(1, bondMicros + rewardMicros));
+	const { jobAuditPpm, jobTrustAfter } = params;
+	const atStake = rewardMicros + lossMicros(bondMicros, gasMicros, params);
+	const least = Math.ceil((rewardMicros * PPM) / Math.max(1, atStake));
 	const earned = checkedInARow < jobTrustAfter ? jobAuditPpm : Math.ceil((jobAuditPpm * jobTrustAfter) / checkedInARow);
 	return Math.min(PPM, Math.max(least, earned));
 }
@@ -40,9 +71,10 @@ export function auditChancePpm(
  * What a provider locks for a part. Where a skipped share is found by its size (sampled) the reward alone
  * makes honesty best, and the bond pays for harm: half of the reward; or a dispute's gas and a fifth and four
  * times the audits, so that the accuser's quarter pays those who audited what fell, since the escrow pays
- * them for what was checked only. Where only audits find a lie: p·(B + R) ≥ R, so B ≥ R/p − R. What is paid
- * by proof (zk) is found for sure, and provers are paid whatever becomes of the claim. One that was convicted
- * before locks double.
+ * them for what was checked only. Where only audits find a lie: p·(R + loss) ≥ R, and the loss is three
+ * quarters of what is left after the accuser's costs (lossMicros), so B ≥ (R/p − R) / 0.75 + costs. What is
+ * paid by proof (zk) is found for sure, and provers are paid whatever becomes of the claim. One that was
+ * convicted before locks double.
  */
 export function bondMicros(
 	method: JobMethod,
@@ -50,9 +82,11 @@ export function bondMicros(
 	{ jobAuditPpm, jobGasMarginPpm }: Pick<Params, "jobAuditPpm" | "jobGasMarginPpm">,
 ): number {
 	const { driver, isFoundBySize } = methodOf(method);
-	const audits = driver === "proofs" ? 0 : 4 * auditMicros;
-	const harm = Math.max(Math.ceil(rewardMicros / 2), audits + shareUp(gasMicros, jobGasMarginPpm), 1);
-	const deterrent = isFoundBySize ? 0 : Math.ceil((rewardMicros * PPM) / jobAuditPpm) - rewardMicros;
+	const costs = shareUp(gasMicros, jobGasMarginPpm);
+	const audits = driver === "proofs" ? 0 : ACCUSER_PARTS * auditMicros;
+	const harm = Math.max(Math.ceil(rewardMicros / 2), audits + costs, 1);
+	const wanted = Math.ceil((rewardMicros * PPM) / jobAuditPpm) - rewardMicros;
+	const deterrent = isFoundBySize ? 0 : costs + Math.ceil((wanted * ACCUSER_PARTS) / (ACCUSER_PARTS - 1));
 	return Math.max(harm, deterrent) * 2 ** Math.min(convictions, 8);
 }
 
@@ -63,16 +97,6 @@ export interface BondInput {
 	/** The worst dispute. */
 	readonly gasMicros: number;
 	readonly convictions: number;
-}
-
-/**
- * What becomes of a convicted bond: the accuser's costs and a fifth first, then a quarter each to accuser and
- * customer; the rest is burned.
- */
-export function convictedShares(bond: number, accuserCosts: number, params: Pick<Params, "jobGasMarginPpm">) {
-	const costs = Math.min(bond, shareUp(accuserCosts, params.jobGasMarginPpm));
-	const quarter = Math.floor((bond - costs) / 4);
-	return { accuser: costs + quarter, customer: quarter, burned: bond - costs - 2 * quarter };
 }
 
 /**

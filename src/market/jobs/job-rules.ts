@@ -219,13 +219,15 @@ export function auditWhole(job: JobRecord, number: number, untilMs: number): Job
 	const { count } = partRange(job.terms, number);
 	const audits = part.audits.map((audit) => {
 		if (audit.answer !== null || audit.auditor === null) return audit;
-		return { ...withoutDevice(audit), auditor: null, tried: [...audit.tried, audit.auditor] };
+		return { ...unanswered(audit), auditor: null, tried: [...audit.tried, audit.auditor] };
 	});
 	const whole = { auditor: null, first: 0, count, untilMs, tried: [], answer: null, agrees: null };
 	return withPart(job, { ...part, audits: [...audits, whole] });
 }
 
-const withoutDevice = ({ device: _, ...audit }: JobAudit): Omit<JobAudit, "device"> => audit;
+function unanswered({ answeredAtMs: _, inside: __, device: ___, ...audit }: JobAudit): JobAudit {
+	return { ...audit, answer: null, agrees: null };
+}
 
 /** Who audits from now on, and on which device. */
 export type AuditBy = Pick<JobAudit, "auditor" | "device" | "untilMs">;
@@ -239,7 +241,7 @@ export function replaceAudit(job: JobRecord, number: number, at: number, by: Aud
 	const tried = audit.auditor === null ? audit.tried : [...audit.tried, audit.auditor];
 	return withPart(job, {
 		...part,
-		audits: part.audits.with(at, { ...withoutDevice(audit), ...by, tried, answer: null, agrees: null }),
+		audits: part.audits.with(at, { ...unanswered(audit), ...by, tried }),
 	});
 }
 
@@ -251,8 +253,8 @@ export function hurryAudit(job: JobRecord, number: number, at: number): JobRecor
 	return withPart(job, { ...part, audits: part.audits.with(at, { ...audit, untilMs: 0 }) });
 }
 
-/** What an auditor computed; a second answer to one question is none. */
-export function answerAudit(job: JobRecord, number: number, at: number, answer: string): JobRecord {
+/** What an auditor computed; a second answer to one question is none. `atMs`: when a stranger's came. */
+export function answerAudit(job: JobRecord, number: number, at: number, answer: string, atMs?: number): JobRecord {
 	const part = job.parts[number]!;
 	mustBe(part, "answer for", "assigned", "running", "claimed");
 	// Everybody may read its claim by now: an answer may be a copy.
@@ -260,16 +262,24 @@ export function answerAudit(job: JobRecord, number: number, at: number, answer: 
 	const audit = part.audits[at];
 	if (audit === undefined || audit.answer !== null)
 		throw stateBad(part, "answer for", "nobody asked, or it was answered");
-	return withPart(job, { ...part, audits: part.audits.with(at, { ...audit, answer }) });
+	const answered = { ...audit, answer, ...(atMs !== undefined && { answeredAtMs: atMs }) };
+	return withPart(job, { ...part, audits: part.audits.with(at, answered) });
 }
 
-/** Claim and answer are held against each other. */
-export function compareAudit(job: JobRecord, number: number, at: number, agrees: boolean): JobRecord {
+/** Claim and answer are held against each other. `inside`: where they differ although all states agree. */
+export function compareAudit(
+	job: JobRecord,
+	number: number,
+	at: number,
+	agrees: boolean,
+	inside: number | null = null,
+): JobRecord {
 	const part = job.parts[number]!;
 	mustBe(part, "compare", "claimed");
 	const audit = part.audits[at];
 	if (audit?.answer == null || audit.agrees !== null) throw stateBad(part, "compare", "there is nothing to compare");
-	return withPart(job, { ...part, audits: part.audits.with(at, { ...audit, agrees }) });
+	const compared = { ...audit, agrees, ...(inside !== null && { inside }) };
+	return withPart(job, { ...part, audits: part.audits.with(at, compared) });
 }
 
 /** So many of its segments are proven: never fewer than before. */

@@ -250,14 +250,14 @@ test("a quote: parts of one length, the dearest of the cheaper half, everything 
 	const open = quoteJob({ ...INPUT, method: { name: "optimistic", count: 0 } }, HOSTS, LONG);
 	assert.equal(open.auditMicros, Math.ceil(open.priceMicros * 1.2), "one of a whole part");
 	assert.deepEqual([open.windowMs, open.checkedMs], [P.jobWindowMs, P.jobCheckedMs]);
-	assert.equal(open.bondMicros, 9 * open.priceMicros);
+	assert.equal(open.bondMicros, 12 * open.priceMicros);
 	// Only what a guest signed, whose owner cannot change its work; the rest is as if nothing were signed.
 	const attested = { ...INPUT, method: { name: "attested", count: 0 } } as const;
 	const hosted = HOSTS.map((one, i) => ({ ...one, attested: i === 2 ? ("hosted" as const) : ("measured" as const) }));
 	const signed = quoteJob(attested, hosted, LONG);
 	assert.deepEqual([signed.hosts, signed.isSimulated, signed.tenthFound], [1, false, 0.1]);
 	assert.equal(signed.auditMicros, Math.ceil(signed.priceMicros * 1.2), "one of a whole part");
-	assert.equal(signed.bondMicros, 9 * signed.priceMicros);
+	assert.equal(signed.bondMicros, 12 * signed.priceMicros);
 	assert.deepEqual([signed.windowMs, signed.checkedMs], [P.jobWindowMs, P.jobCheckedMs]);
 	const minted = hosted.map((one) => ({ ...one, isSimulated: true }));
 	assert.equal(quoteJob(attested, minted, LONG).isSimulated, true);

@@ -171,16 +171,23 @@ export function auditDeclined(job: JobRecord, at: number, audit: number, why: st
 	return { record, events: [tell(part, "audit-declined", { audit, auditor: owed.auditor, why })] };
 }
 
-export function answered(job: JobRecord, at: number, audit: number, answer: string): Transition {
-	const record = rules.answerAudit(job, at, audit, answer);
+export function answered(job: JobRecord, at: number, audit: number, answer: string, atMs?: number): Transition {
+	const record = rules.answerAudit(job, at, audit, answer, atMs);
 	const { auditor } = record.parts[at]!.audits[audit]!;
 	return { record, events: [tell(record.parts[at]!, "answered", { audit, auditor })] };
 }
 
-export function compared(job: JobRecord, at: number, audit: number, agrees: boolean): Transition {
-	const record = rules.compareAudit(job, at, audit, agrees);
+export function compared(
+	job: JobRecord,
+	at: number,
+	audit: number,
+	agrees: boolean,
+	inside: number | null = null,
+): Transition {
+	const record = rules.compareAudit(job, at, audit, agrees, inside);
 	const { auditor } = record.parts[at]!.audits[audit]!;
-	return { record, events: [tell(record.parts[at]!, "compared", { audit, auditor, agrees })] };
+	const told = { audit, auditor, agrees, ...(inside !== null && { inside }) };
+	return { record, events: [tell(record.parts[at]!, "compared", told)] };
 }
 
 export function checked(job: JobRecord, at: number, atMs: number): Transition {

@@ -58,8 +58,15 @@ export interface JobAudit {
 	readonly tried: readonly string[];
 	/** Root of the list of states that it computed, as a blob; null: not yet. */
 	readonly answer: string | null;
+	/** When it came. */
+	readonly answeredAtMs?: number | undefined;
 	/** Null until both claim and answer are there. */
 	readonly agrees: boolean | null;
+	/**
+	 * A segment of the part of whose inside the two say different things, or the claimant says nothing, though
+	 * all their states agree.
+	 */
+	readonly inside?: number | undefined;
 }
 
 export interface JobPart {

@@ -37,7 +37,7 @@ const MB = 20_000;
 const SHARED = { limits: { guestPpm: 500_000, workPpm: 100_000, reserveBytes: 10 * MB }, disk: smallDisk(100 * MB) };
 const DAY = 86_400_000;
 
-test("H1: fresh keys of one address do not fill the disk: others' uploads stay, and new ones come in", async () => {
+test("H1, F13: fresh keys of one address, which never funded anything, do not fill the disk: others' uploads stay, and new ones come in", async () => {
 	const store = await openBlobStore(newFolder(), SHARED);
 	const honest = await upload(store, "honest", bytesOf(5 * MB, 1), at("b"));
 	for (let key = 0; key < 30; key++) await upload(store, `key-${key}`, bytesOf(3 * MB, 100 + key), at("a"));

@@ -4,7 +4,7 @@
 import * as transitions from "../../../market/jobs/transitions.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
 import { auditHolder } from "../blobs/blob-holders.ts";
-import type { AuditAtHand } from "../evidence/referee.ts";
+import type { AuditAtHand } from "../evidence/auditor-of.ts";
 import { claimAtHand, releaseClaim } from "../keeper/claim-at-hand.ts";
 import type { JobChain } from "../keeper/job-chain.ts";
 import { changeJob, type Job, type JobContext } from "../keeper/job-context.ts";
@@ -21,9 +21,9 @@ export const isPlayable = ({ agrees, answer, auditor, first }: JobAudit): boolea
 async function auditAtHand({ blobs }: Pick<JobContext, "blobs">, job: Job, part: JobPart): Promise<AuditAtHand | null> {
 	const at = part.audits.findIndex(isPlayable);
 	if (at < 0) return null;
-	const { auditor, first, count, answer } = part.audits[at]!;
+	const { auditor, first, count, answer, inside } = part.audits[at]!;
 	const name = { root: answer!, size: 32 * (count + 1) };
-	return { at, auditor, first, count, states: await readStates(blobs, auditHolder(job.id), name, count + 1) };
+	return { at, auditor, first, count, inside, states: await readStates(blobs, auditHolder(job.id), name, count + 1) };
 }
 
 /** Files that were made of it before: they are proven whatever anybody answers now. */

@@ -1,8 +1,10 @@
 // A claim that an audit differs from, before the chain: what its claimant does not answer it is asked there,
 // by the player of the watchers, and what it says there counts. The validator is the accuser that is paid.
+
+import type { AuditAtHand } from "../evidence/auditor-of.ts";
 import type { ClaimAtHand, EvidenceChain, EvidenceMeans } from "../evidence/claim-at-hand.ts";
 import { proveFraud } from "../evidence/prove-fraud.ts";
-import { type AuditAtHand, referee } from "../evidence/referee.ts";
+import { referee } from "../evidence/referee.ts";
 import { spokenWords } from "../evidence/spoken-words.ts";
 import { SegmentCleared } from "../watch/cleared-claim.ts";
 import { roadOnChain, SilenceConvicted } from "../watch/silent-road.ts";

@@ -4,10 +4,12 @@
 import { AssayError } from "../../../protocol/assay-error.ts";
 import type { Hex } from "../../../protocol/chain/hex.ts";
 import type { SaidAnswer } from "../../../protocol/network/job-question.ts";
-import { type ClaimAtHand, type EvidenceMeans, jobAtHand, type StateBlobs } from "./claim-at-hand.ts";
+import type { AuditAtHand } from "./auditor-of.ts";
+import { type ClaimAtHand, jobAtHand, type StateBlobs } from "./claim-at-hand.ts";
+import { type AskedOnChain, type Confirmed, type ConfirmMeans, confirmAudit } from "./confirm-audit.ts";
 import type { PartWindow } from "./own-run.ts";
 import { proveFraud } from "./prove-fraud.ts";
-import { type AuditAtHand, type Ruling, referee } from "./referee.ts";
+import { type Ruling, referee } from "./referee.ts";
 import { relay } from "./relay.ts";
 import { type Rerun, rerun, stateOf } from "./rerun.ts";
 
@@ -21,6 +23,12 @@ export interface Evidence {
 	rerun(of: { readonly claim: ClaimAtHand; readonly window: PartWindow }): Promise<Rerun>;
 	/** Claim and audit differ: who lied. Throws what is nobody's fault: ask again. */
 	referee(of: { readonly claim: ClaimAtHand; readonly audit: AuditAtHand }): Promise<Ruling>;
+	/** Whether a drawn auditor that says what the claim says has run its window. Throws the same. */
+	confirm(of: {
+		readonly claim: ClaimAtHand;
+		readonly audit: AuditAtHand;
+		readonly askedOnChain: AskedOnChain;
+	}): Promise<Confirmed>;
 	/** A stranger's question about a claim that nobody audits any more. Throws JOB_QUESTION, NO_ANSWER. */
 	ask(of: { readonly claim: ClaimAtHand; readonly question: string }): Promise<SaidAnswer>;
 	/**
@@ -30,7 +38,7 @@ export interface Evidence {
 	prove(of: { readonly claim: ClaimAtHand; readonly file: Uint8Array }): Promise<{ readonly transaction: Hex } | null>;
 }
 
-export function createEvidence(means: EvidenceMeans): Evidence {
+export function createEvidence(means: ConfirmMeans): Evidence {
 	return {
 		async stateBefore(claim, segment) {
 			try {
@@ -42,6 +50,7 @@ export function createEvidence(means: EvidenceMeans): Evidence {
 		},
 		rerun: ({ claim, window }) => rerun(means, claim, window),
 		referee: ({ claim, audit }) => referee(means, claim, audit),
+		confirm: ({ claim, audit, askedOnChain }) => confirmAudit(means, claim, audit, askedOnChain),
 		ask: ({ claim, question }) => relay(means, claim, question),
 		prove: ({ claim, file }) => proveFraud(means.chain, claim, file),
 	};

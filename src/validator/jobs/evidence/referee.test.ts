@@ -15,9 +15,10 @@ import { traceQuestion } from "../../../verify/optimistic/fraud/fraud-proof.ts";
 import { verifyFraud } from "../../../verify/optimistic/fraud/judge-fraud.ts";
 import { mixedSample, type Sample } from "../../../work/builder/samples.test-kit.ts";
 import { elementCount } from "../../../work/operators/tensor-type.ts";
+import type { AuditAtHand } from "./auditor-of.ts";
 import { type EvidenceMeans, hashOfClaim } from "./claim-at-hand.ts";
 import { memoryAnswers } from "./memory-answers.ts";
-import { type AuditAtHand, type Ruling, referee } from "./referee.ts";
+import { type Ruling, referee } from "./referee.ts";
 import {
 	answererOf,
 	claimOf,

@@ -8,25 +8,16 @@ import { bytesToHex } from "../../../protocol/bytes/bytes.ts";
 import type { Answers } from "../../../verify/optimistic/answers.ts";
 import { verifyFraud } from "../../../verify/optimistic/fraud/judge-fraud.ts";
 import { interrogate } from "../../../verify/optimistic/next-question.ts";
-import { type Ask, RemoteAnswers } from "../../../verify/optimistic/questions.ts";
+import type { Ask, RemoteAnswers } from "../../../verify/optimistic/questions.ts";
 import { firstOtherSegment, type JobAtHand } from "../../../verify/optimistic/search.ts";
-import { claimHash, type JobClaim, segmentTree } from "../../../work/trace/commitments.ts";
+import { claimHash } from "../../../work/trace/commitments.ts";
 import { replayAnswers } from "../open-run.ts";
-import { askParty, TwoWords } from "./ask-party.ts";
+import { TwoWords } from "./ask-party.ts";
+import { type AuditAtHand, auditorOf, windowClaim } from "./auditor-of.ts";
 import { type ClaimAtHand, type EvidenceMeans, jobAtHand } from "./claim-at-hand.ts";
-import { type PartWindow, Unable } from "./own-run.ts";
+import { Unable } from "./own-run.ts";
 import { claimantOf, ownStates, WITHHELD, withOwnReplay } from "./rerun.ts";
 import { isProvable, signedFile, twoWordsFile } from "./signed-file.ts";
-
-/** What somebody computed of a window, blind. */
-export interface AuditAtHand extends PartWindow {
-	/** Its number among the part's audits. */
-	readonly at: number;
-	/** Null: this validator itself. */
-	readonly auditor: string | null;
-	/** S before the window, then after each of its segments. */
-	readonly states: readonly Uint8Array[];
-}
 
 export interface Ruling {
 	/** Who lied. `none`: nothing separates them, or nobody could be found. */
@@ -51,36 +42,15 @@ const REFEREE_MS = 3_600_000;
 /** On chain a claimant may take half an hour for each answer, and a game 36 hours: docs/chain.md §12. */
 const GAME_MS = 48 * 3_600_000;
 
-/** Its words, as a claim about the window alone: nobody is bound by it but in this search. */
-const windowClaim = ({ claim }: ClaimAtHand, { first, count, states }: AuditAtHand): JobClaim => ({
-	...claim,
-	...{ first: claim.first + first, segments: count, segmentRoot: segmentTree(states).root },
-});
-
 class Dispute {
-	private readonly means: EvidenceMeans;
-	private readonly at: ClaimAtHand;
-	private readonly audit: AuditAtHand;
 	private readonly job: JobAtHand;
 	readonly claimant: RemoteAnswers;
 	readonly auditor: RemoteAnswers | null;
 
 	constructor(means: EvidenceMeans, at: ClaimAtHand, audit: AuditAtHand, job: JobAtHand) {
-		this.means = means;
-		this.at = at;
-		this.audit = audit;
 		this.job = job;
 		this.claimant = claimantOf(means, at, job);
-		this.auditor = audit.auditor === null ? null : this.remoteAuditor(audit.auditor);
-	}
-
-	private remoteAuditor(provider: string): RemoteAnswers {
-		const { at: number, states } = this.audit;
-		const claim = windowClaim(this.at, this.audit);
-		const { first, segments } = claim;
-		const { program } = this.job;
-		const ask = askParty(this.means, this.at, program, { provider, audit: number, first, segments });
-		return new RemoteAnswers(program, { claim, states, audit: number }, ask);
+		this.auditor = auditorOf(means, at, audit, job);
 	}
 
 	/** Whether what `accused` says of a segment contradicts itself, as `own` leads the search. */
@@ -104,6 +74,10 @@ class Dispute {
 	}
 }
 
+/** Counted in the whole job. */
+const insideOf = ({ claim }: ClaimAtHand, { inside }: AuditAtHand): number | null =>
+	inside === undefined ? null : claim.first + inside;
+
 /**
  * With one's own run of the window: whoever's states are others than one's own is accused, each where it
  * first differs.
@@ -118,10 +92,13 @@ async function byOwnEngine(means: EvidenceMeans, at: ClaimAtHand, audit: AuditAt
 		if (audit.auditor === null && firstOtherSegment(states, audit.states) !== null)
 			return [INNOCENT, { isFalse: true, file: null, why: "this engine ends elsewhere the second time" }];
 		const claim = windowClaim(at, { ...audit, states });
+		const inside = insideOf(at, audit);
 		const answers: Answers = { claim, states, ...replayAnswers(own.replay) };
 		const accuse = async (said: readonly Uint8Array[], accused: RemoteAnswers | null): Promise<Found> => {
 			const index = firstOtherSegment(states, said);
-			if (index === null) return INNOCENT;
+			// Of who says what all say only the inside can be false.
+			if (index === null)
+				return inside === null || accused === null ? INNOCENT : dispute.judge(answers, accused, inside);
 			const segment = claim.first + index;
 			const why = `segment ${segment} ends elsewhere`;
 			if (accused === null) return { isFalse: true, file: null, why };
@@ -139,7 +116,7 @@ async function byEachOther(means: EvidenceMeans, at: ClaimAtHand, audit: AuditAt
 	const { claimant, auditor } = dispute;
 	if (auditor === null) return [INNOCENT, INNOCENT];
 	const said = at.states.slice(audit.first, audit.first + audit.count + 1);
-	const segment = at.claim.first + audit.first + firstOtherSegment(said, audit.states)!;
+	const segment = insideOf(at, audit) ?? at.claim.first + audit.first + firstOtherSegment(said, audit.states)!;
 	const provider = await dispute.judge(auditor, claimant, segment);
 	// A claimant that fails here has lost already, and need not be asked on behalf of whom it accuses.
 	const other = provider.isFalse ? INNOCENT : await dispute.judge(claimant, auditor, segment);
@@ -174,9 +151,9 @@ export async function referee(means: EvidenceMeans, at: ClaimAtHand, audit: Audi
 	if (audit.states.length !== audit.count + 1 || said.length !== audit.states.length)
 		return named("auditor", "it told another number of states");
 	const index = firstOtherSegment(said, audit.states);
-	if (index === null) return named("none", "they agree");
+	if (index === null && audit.inside === undefined) return named("none", "they agree");
 	// It was given that state.
-	if (index < 0) return named("auditor", "it began with another state than it was given");
+	if (index !== null && index < 0) return named("auditor", "it began with another state than it was given");
 	try {
 		const [provider, auditor] = await found(means, at, audit);
 		const why = [provider.why && `provider: ${provider.why}`, auditor.why && `auditor: ${auditor.why}`];

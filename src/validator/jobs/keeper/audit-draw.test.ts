@@ -1,11 +1,12 @@
-// Who may audit a part: nobody of its provider's owner or network, as they stood when that one was drawn.
+// Who may audit a part: nobody of its provider's owner or network, as they stood when that one was drawn. And
+// whether it is run again whole, by what its provider was then.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_PARAMS } from "../../../market/params.ts";
 import { createNodeSigner } from "../../../platform/node-ed25519.ts";
 import { UNKNOWN_DEVICE } from "../../../store/jobs/job-rows.ts";
 import { timeOfInt8 } from "../../../work/cost/work-time.ts";
-import { nextAuditor } from "./audit-draw.ts";
+import { cameTooFast, chanceOfAudit, nextAuditor } from "./audit-draw.ts";
 import { type DrawBody, type DrawnHost, drawnHost, idleDevice } from "./draw-part.ts";
 
 const id = (n: number): string => n.toString(16).padStart(64, "0");
@@ -137,4 +138,51 @@ test("a part's speed is that of the device that has it; where nobody knows which
 	assert.equal(idleDevice(busy(7, 0), id(2), { devices }), 2);
 	assert.equal(idleDevice(busy(7, 0, 2), id(2), { devices }), null);
 	assert.equal(idleDevice(busy(UNKNOWN_DEVICE), id(2), { devices }), null);
+});
+
+const TERMS = { segments: 8, parts: 2, priceMicros: 1000, bondMicros: 12_000 };
+/** A claim of part 1 by who was drawn as this; null: no draw has it. */
+function claimOf(drawn: DrawnHost | null, terms = TERMS) {
+	const hosts = drawn === null ? {} : { [CLAIMANT.provider]: drawn };
+	const body = { atMs: 1, block: id(0), afterBlock: null, drawn: [CLAIMANT.provider], accounts: {}, hosts };
+	const context = {
+		store: {
+			jobs: { draw: async (_: string, { role }: { role: number }) => (role === 0 ? { listHash: id(0), body } : null) },
+		},
+		// A segment of a thousand operations and a hundred bytes.
+		works: { ofJob: async () => ({ ops: 1000, bytes: 100, peakBytes: 1 }) },
+		...{ config: { params: DEFAULT_PARAMS }, signer: createNodeSigner(new Uint8Array(32).fill(7)) },
+	};
+	const part = { part: 1, attempt: 2, provider: CLAIMANT.provider, assignedAtMs: 5000 };
+	const job = { id: id(9), spec: {}, offer: { terms, salt: id(3) } };
+	return {
+		tookMs: (ms: number) => cameTooFast(context as never, job as never, { ...part, claimedAtMs: 5000 + ms } as never),
+		chance: (gas: number) => chanceOfAudit(context as never, job as never, part as never, gas),
+	};
+}
+const drawnAs = ({ checkedInARow = 0, int8OpsPerS = 1000, bytesPerS = 1000 }): DrawnHost => ({
+	...{ owner: "o", network: "n", checkedInARow },
+	devices: [{ device: 0, int8OpsPerS, bytesPerS }],
+});
+
+test("a claim that came more than a tenth faster than its provider's proven speed allows came too fast", async () => {
+	// Four segments of a second each by its products; by its bytes a tenth of that.
+	const { tookMs } = claimOf(drawnAs({}));
+	assert.deepEqual([await tookMs(3599), await tookMs(3600), await tookMs(60_000)], [true, false, false]);
+	const slowMemory = claimOf(drawnAs({ bytesPerS: 10 }));
+	assert.deepEqual([await slowMemory.tookMs(35_999), await slowMemory.tookMs(36_000)], [true, false]);
+	const faster = claimOf(drawnAs({ int8OpsPerS: 10_000, bytesPerS: 10_000 }));
+	assert.deepEqual([await faster.tookMs(359), await faster.tookMs(360)], [true, false]);
+	assert.equal(await claimOf(null).tookMs(0), false, "nobody knows how fast it is");
+});
+
+test("a part is run again by chance as its provider's record was when it was drawn, and as its bond needs", async () => {
+	const chance = (checkedInARow: number, gas = 0, bondMicros = 12_000) =>
+		claimOf(drawnAs({ checkedInARow }), { ...TERMS, bondMicros }).chance(gas);
+	for (const checked of [0, 9, 10, 1000]) assert.equal(await chance(checked), 100_000, "the bond needs as much");
+	assert.deepEqual([await chance(10, 0, 120_000), await chance(20, 0, 120_000)], [100_000, 50_000]);
+	assert.equal(await chance(1000, 0, 120_000), 10_990);
+	// The escrow gives an accuser 96,000 for gas, which a friend brings back: that much deters nobody.
+	assert.equal(await chance(1000, 80_000, 120_000), 52_632);
+	assert.equal(await claimOf(null).chance(0), 100_000);
 });

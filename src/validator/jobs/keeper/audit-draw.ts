@@ -1,16 +1,19 @@
 // Who audits a part: drawn like its provider, of those that could run it, and neither its provider nor of its
-// owner or network.
+// owner or network. And what decides whether it is run again whole: how fast it came, and how often that is
+// done by chance, by what its provider was when it was drawn.
+import { auditChancePpm, isTooFast } from "../../../market/jobs/economics.ts";
 import {
 	type FittingHost,
 	fittingHosts,
 	type JobLimits,
+	leastMs,
 	oneOfEach,
 	partWork,
 } from "../../../market/jobs/fitting-hosts.ts";
 import { partRange } from "../../../market/jobs/job-rules.ts";
 import type { JobAudit, JobPart } from "../../../protocol/network/job.ts";
 import { methodOf } from "../../../verify/methods/methods.ts";
-import { drawnHost, goOnDrawing, idleDevice } from "./draw-part.ts";
+import { type DrawSource, drawnHost, goOnDrawing, idleDevice } from "./draw-part.ts";
 import type { Job, JobContext } from "./job-context.ts";
 import type { KnownHost } from "./job-hosts.ts";
 
@@ -80,4 +83,30 @@ export async function nextAuditor(
 	if (least === undefined || (times(least) > 0 && !isShared)) return null;
 	const own = audits.find(({ auditor }) => auditor === least)?.device;
 	return { auditor: least, device: own ?? idle(least) ?? drawn.hosts[least]!.devices[0]!.device };
+}
+
+/** Whether a claim came quicker than its provider's proven speed allows: then it is run again whole. */
+export async function cameTooFast(
+	context: DrawSource & Pick<JobContext, "works" | "config">,
+	job: Job,
+	part: JobPart,
+): Promise<boolean> {
+	const host = await drawnHost(context, job, part);
+	if (host === null) return false;
+	const { ops, bytes, peakBytes } = await context.works.ofJob(job);
+	const { count } = partRange(job.offer.terms, part.part);
+	const least = leastMs({ peakBytes, ops: ops * count, bytes: bytes * count }, host);
+	return isTooFast(part.claimedAtMs - part.assignedAtMs, least, context.config.params);
+}
+
+/** In ppm. `gasMicros`: what a conviction costs its accuser. */
+export async function chanceOfAudit(
+	context: DrawSource & Pick<JobContext, "config">,
+	job: Job,
+	part: JobPart,
+	gasMicros: number,
+): Promise<number> {
+	const { priceMicros: rewardMicros, bondMicros } = job.offer.terms;
+	const { checkedInARow = 0 } = (await drawnHost(context, job, part)) ?? {};
+	return auditChancePpm(checkedInARow, { rewardMicros, bondMicros, gasMicros }, context.config.params);
 }

@@ -70,11 +70,14 @@ async function unruledLiars(context: JobContext, job: Job, { part, audits }: Job
 	if (differing.length < 2) return [];
 	const claim = await claimAtHand(context, job, part);
 	const lied = await Promise.all(
-		differing.map(async ([at, { auditor, first, count, answer }]) => {
+		differing.map(async ([at, { auditor, first, count, answer, inside }]) => {
 			try {
 				const name = { root: answer!, size: 32 * (count + 1) };
 				const states = await readStates(context.blobs, auditHolder(job.id), name, count + 1);
-				const { verdict } = await context.evidence.referee({ claim, audit: { at, auditor, first, count, states } });
+				const { verdict } = await context.evidence.referee({
+					claim,
+					audit: { at, auditor, first, count, states, inside },
+				});
 				return verdict === "auditor" || verdict === "both";
 			} catch (error) {
 				if (!(error instanceof AssayError)) throw error;

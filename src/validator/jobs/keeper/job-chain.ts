@@ -2,6 +2,7 @@
 // sends. The chain is asked, nobody's word is taken; what is sent is journalled, and looked up on chain
 // before it is sent again. docs/chain.md §11.
 import { type Contracts, callOf, lastingRead, read, readEvents } from "../../../chain/contracts/contracts.ts";
+import { readAsked } from "../../../chain/contracts/dispute-games.ts";
 import {
 	type AttemptOf,
 	type JobPart as ChainPart,
@@ -95,6 +96,11 @@ export function createJobChain({
 		isHeld: (id: bigint, number: number, { attempt, provider }: Pick<ChainPart, "attempt" | "provider">) =>
 			read(contracts, "disputes", "isHeld", id, number, attempt, provider as Hex),
 		...wordSide(home, send),
+		/** What anybody asked on chain about the claim that stands; null: nobody did. */
+		asked: async (id: bigint, number: number) => {
+			const { attempt, provider } = await part(id, number);
+			return readAsked(contracts, { job: id, part: number, attempt, provider });
+		},
 		async settle(terms: EscrowTerms, { job: id, part: number, attempt }: AttemptOf): Promise<void> {
 			await send(
 				`${id.toString(16)}/${number}/${attempt}/settle`,

@@ -231,6 +231,6 @@ export async function answerAudit(
 		if (audit.answer === states.root) return null;
 		await readStates(blobs, word.provider, states, audit.count + 1);
 		await blobs.share(word.provider, states, auditHolder(word.job));
-		return transitions.answered(found.record, word.part, at, states.root);
+		return transitions.answered(found.record, word.part, at, states.root, context.env.nowMs());
 	});
 }

@@ -34,7 +34,7 @@ const wholeSeconds = (ms: number): number => 1000 * Math.ceil(ms / 1000);
  * What a conviction costs its accuser, in micro-units: the escrow's setting, which has its margin in it.
  * Nobody else knows the price of gas in tokens.
  */
-async function gasMicros({ jobChain, config }: JobContext): Promise<number> {
+export async function disputeGasMicros({ jobChain, config }: Pick<JobContext, "jobChain" | "config">): Promise<number> {
 	if (jobChain === null) return 0;
 	return Math.ceil(((await jobChain.accuserCosts()) * 1_000_000) / config.params.jobGasMarginPpm);
 }
@@ -83,7 +83,7 @@ export async function askQuote(
 		...{ segments: spec.segments, time: work.time, peakBytes: work.peakBytes, hourMicros: ask.hourMicros },
 		...{ stateBytes: work.stateBytes, givenBytes: work.givenBytes },
 		...{ method: spec.method, mostMicros: ask.mostMicros, nowMs },
-		gasMicros: await gasMicros(context),
+		gasMicros: await disputeGasMicros(context),
 		...(await provingOf(context, spec, ask.opener)),
 	};
 	const quote = await quoteOrWhy(input, all, context);

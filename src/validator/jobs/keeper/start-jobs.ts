@@ -39,6 +39,11 @@ export interface JobsOnChain {
 const PATIENCE_MS = 60_000;
 const ASK_EVERY_MS = 2000;
 
+/** Even, to one part in 2¹⁶ of the largest number there is to draw from. */
+function drawBelow(randomBytes: (size: number) => Uint8Array, most: number): number {
+	return Buffer.from(randomBytes(6)).readUIntBE(0, 6) % most;
+}
+
 export interface Jobs {
 	readonly context: JobContext;
 	/** Begins to keep jobs going. */
@@ -84,7 +89,7 @@ export async function createJobs(
 	const context: JobContext = {
 		...base,
 		...{ asker, pool, jobChain, stopping: stopping.signal, asked, sinceMs: env.nowMs() },
-		evidence: createEvidence(means),
+		evidence: createEvidence({ ...means, drawBelow: (most) => drawBelow(env.randomBytes, most) }),
 		hosts: createJobHosts({ ...base, jobChain }),
 		works: createJobWorks({ blobs, desk, nowMs: env.nowMs }),
 		nudges: createNudges(),

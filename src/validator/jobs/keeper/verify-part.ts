@@ -3,8 +3,6 @@
 // it out, one transition at a time. docs/jobs.md §9.
 
 import { drawWindows, isAuditedByChance } from "../../../market/jobs/draw.ts";
-import { auditChancePpm, isTooFast } from "../../../market/jobs/economics.ts";
-import { leastMs } from "../../../market/jobs/fitting-hosts.ts";
 import { auditMs, partRange } from "../../../market/jobs/job-rules.ts";
 import type { Transition } from "../../../market/jobs/transitions.ts";
 import * as transitions from "../../../market/jobs/transitions.ts";
@@ -19,13 +17,15 @@ import { methodOf } from "../../../verify/methods/methods.ts";
 import { auditHolder } from "../blobs/blob-holders.ts";
 import { putOwnBlob } from "../blobs/own-blob.ts";
 import { disputePart, isPlayable } from "../disputes/dispute-part.ts";
-import { nextAuditor } from "./audit-draw.ts";
+import type { AuditAtHand } from "../evidence/auditor-of.ts";
+import { cameTooFast, chanceOfAudit, nextAuditor } from "./audit-draw.ts";
 import { checkedPay } from "./audit-pay.ts";
 import { claimAtHand, isBeginOpen, releaseClaim } from "./claim-at-hand.ts";
-import { drawnHost, goOnDrawing } from "./draw-part.ts";
+import { goOnDrawing } from "./draw-part.ts";
 import { asJson, changeJob, type Job, type JobContext } from "./job-context.ts";
 import { escrowTermsOf } from "./job-offers.ts";
 import { nudge } from "./nudges.ts";
+import { disputeGasMicros } from "./quote-job.ts";
 import { signedLevel } from "./signed-level.ts";
 import { type ClaimBody, readStates } from "./take-claim.ts";
 
@@ -33,7 +33,7 @@ import { type ClaimBody, readStates } from "./take-claim.ts";
 type PartTools = ReturnType<typeof toolsFor>;
 
 function toolsFor(context: JobContext, job: Job, number: number) {
-	const { env, config, store, works, blobs, evidence, auditBegins, jobChain } = context;
+	const { env, config, store, blobs, evidence, auditBegins, jobChain } = context;
 	const { record, offer } = job;
 	const { terms, escrow } = offer;
 	const part = record.parts[number]!;
@@ -54,9 +54,8 @@ function toolsFor(context: JobContext, job: Job, number: number) {
 			const drawn = await goOnDrawing(context, job, { part: number, attempt, role: 2 }, async () => []);
 			return drawn === null || drawn === "nobody" ? null : drawn.seed;
 		},
-		/** As it was when it was drawn. */
-		host: () => drawnHost(context, job, part),
-		work: () => works.ofJob(job),
+		cameTooFast: () => cameTooFast(context, job, part),
+		chanceOfAudit: async () => chanceOfAudit(context, job, part, await disputeGasMicros(context)),
 		/** What its devices signed at both ends, as it was judged when the claim came. */
 		async signedLevel(): Promise<AttestedLevel> {
 			const { attestation = null } = (await store.jobs.claim(part.claim!))!.body as unknown as ClaimBody;
@@ -68,7 +67,9 @@ function toolsFor(context: JobContext, job: Job, number: number) {
 		claim: () => claimAtHand(context, job, number),
 		release: () => releaseClaim(context, job, number),
 		hasBegin: async (at: number) => (await auditBegins.get(job, number, at)) !== null,
-		...{ rerun: evidence.rerun, referee: evidence.referee },
+		...{ rerun: evidence.rerun, referee: evidence.referee, confirmAudit: evidence.confirm },
+		/** Null: nobody asked on chain about the claim that stands. */
+		askedOnChain: async () => (jobChain === null ? null : jobChain.asked(BigInt(`0x${job.id}`), number)),
 		keepStates: async (states: readonly Uint8Array[]) => (await putOwnBlob(blobs, holder, concatBytes(...states))).root,
 		statesOf: ({ answer, count }: JobAudit) =>
 			readStates(blobs, holder, { root: answer!, size: 32 * (count + 1) }, count + 1),
@@ -91,6 +92,8 @@ type Replaced = boolean | "wait";
 
 /** The validator itself, or nobody yet. */
 const NOBODY = { auditor: null };
+/** A block's time and this machine's. Too much costs a question, too little an auditor that copies. */
+const CLOCKS_DIFFER_MS = 60_000;
 const NO_BEGIN = "no auditor gets the state that it would begin with";
 
 class PartCheck {
@@ -118,10 +121,10 @@ class PartCheck {
 		if (isFresh && seed === null) return false;
 		const view: PartView = {
 			...{ part, method, segments: tools.segments },
-			isTooFast: isFresh && !isAtOnce && (await this.cameTooFast()),
+			isTooFast: isFresh && !isAtOnce && (await tools.cameTooFast()),
 			attested: isFresh && rules.needsHosted ? await tools.signedLevel() : "none",
 		};
-		const chance = isFresh && !rules.drawsWindows ? await this.chanceOfAudit() : 0;
+		const chance = isFresh && !rules.drawsWindows ? await tools.chanceOfAudit() : 0;
 		const actions = rules.next(view, {
 			windows: (count) => drawWindows(seed!, tools.segments, tools.perWindow, count),
 			isAudited: () => isAuditedByChance(seed!, chance),
@@ -139,24 +142,6 @@ class PartCheck {
 		// Nothing is run again: nobody has to be kept from copying.
 		if (isFresh && part.audits.length === 0 && actions.length === 0) await tools.release();
 		return this.goOnAuditing();
-	}
-
-	/** Whether a claim came quicker than its provider's proven speed allows: then it is run again whole. */
-	private async cameTooFast(): Promise<boolean> {
-		const { claimedAtMs, assignedAtMs } = this.part;
-		const { host: hostOf, work, segments, params } = this.tools;
-		const host = await hostOf();
-		if (host === null) return false;
-		const { ops, bytes, peakBytes } = await work();
-		const least = leastMs({ peakBytes, ops: ops * segments, bytes: bytes * segments }, host);
-		return isTooFast(claimedAtMs - assignedAtMs, least, params);
-	}
-
-	private async chanceOfAudit(): Promise<number> {
-		const { priceMicros, bondMicros } = this.tools.terms;
-		const money = { costMicros: priceMicros, rewardMicros: priceMicros, bondMicros };
-		const host = await this.tools.host();
-		return auditChancePpm(host?.checkedInARow ?? 0, money, this.tools.params);
 	}
 
 	/** `asked`: the audits that are begun now, of which one auditor may get all. */
@@ -325,19 +310,63 @@ class PartCheck {
 		const { states } = await claim();
 		const said = await statesOf(audit);
 		const agrees = said.every((state, i) => equalBytes(state, states[audit.first + i]!));
+		if (agrees && (await this.mayBeCopied(audit))) return this.confirm(at);
 		await change(transitions.compared(record, this.at, at, agrees));
 		return true;
+	}
+
+	/**
+	 * ATTACK: what is asked on chain about a claim is answered there, and an auditor that waits for it has
+	 * nothing to run. What came before anybody asked is its own. Who had the part before had a claim, too, that
+	 * others may have read.
+	 */
+	private async mayBeCopied({ auditor, answeredAtMs }: JobAudit): Promise<boolean> {
+		if (auditor === null || !this.tools.isOnChain) return false;
+		if (this.part.attempt > 1) return true;
+		const asked = await this.tools.askedOnChain();
+		return asked !== null && 1000 * asked.sinceS <= (answeredAtMs ?? Number.POSITIVE_INFINITY) + CLOCKS_DIFFER_MS;
+	}
+
+	/** It is asked for something that only who ran the window knows, for as long as anybody may be away. */
+	private async confirm(at: number): Promise<boolean> {
+		const { record, ownRuns, change, ...tools } = this.tools;
+		const name = `${tools.name}/${at}/${this.part.audits[at]!.auditor}/confirm`;
+		if (!ownRuns.mayTry(name)) return false;
+		const askedOnChain = async () => (await tools.askedOnChain())?.questions ?? [];
+		const found = await tools.confirmAudit({
+			claim: await tools.claim(),
+			audit: await this.auditAtHand(at),
+			askedOnChain,
+		});
+		if (found.kind === "ran") {
+			await change(transitions.compared(record, this.at, at, true));
+			return true;
+		}
+		tools.log.info({ audit: at, ...found }, "jobs: an audit that may be a copy");
+		if (found.kind === "differs" && !found.isSilent) {
+			await change(transitions.compared(record, this.at, at, false, found.segment));
+			return true;
+		}
+		const isOver = ownRuns.isGivenUp(name);
+		ownRuns.failed(name);
+		if (!isOver) return false;
+		if (found.kind === "unshown") return (await this.replace(at, "it did not show that it ran its window")) === true;
+		await change(transitions.compared(record, this.at, at, false, found.segment));
+		return true;
+	}
+
+	private async auditAtHand(at: number): Promise<AuditAtHand> {
+		const audit = this.part.audits[at]!;
+		const { auditor, first, count, inside } = audit;
+		return { at, auditor, first, count, inside, states: await this.tools.statesOf(audit) };
 	}
 
 	private async rule(at: number): Promise<boolean> {
 		const { record, ownRuns, isOnChain, change, ...tools } = this.tools;
 		const name = `${tools.name}/${at}/referee`;
 		if (!ownRuns.mayTry(name)) return false;
-		const audit = this.part.audits[at]!;
-		const claim = await tools.claim();
-		const states = await tools.statesOf(audit);
-		const { auditor, first, count } = audit;
-		const ruling = await tools.referee({ claim, audit: { at, auditor, first, count, states } });
+		const { auditor } = this.part.audits[at]!;
+		const ruling = await tools.referee({ claim: await tools.claim(), audit: await this.auditAtHand(at) });
 		tools.log.warn({ audit: at, verdict: ruling.verdict, why: ruling.why }, "jobs: referee");
 		const lied = ruling.verdict === "provider" || ruling.verdict === "both";
 		if (!lied) {
