@@ -29,7 +29,7 @@ const HOSTS: readonly JobHost[] = [0, 1, 2, 3].map((n) => ({
 
 interface Work {
 	readonly segments: number;
-	/** A step of GPT-2 124M: by the model, and as an H200 took it (bench/results/h200-2026-11-16-training.json). */
+	/** A step: by the model, and as an H200 took it (bench/results/h200-2026-11-16-training.json). */
 	readonly modelledMs: number;
 	readonly measuredMs: number;
 	readonly stateBytes: number;

@@ -1,5 +1,5 @@
 // Long jobs on the embedded chain: whoever dies with a part is replaced long before its time is over, and no
-// other part begins anew; whoever hands one back is, at once; and a job that is cancelled begins nothing more.
+// other part begins anew; whoever hands one back is, at once; a job that is cancelled begins nothing more.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { PartOffer } from "../../src/api/types.ts";

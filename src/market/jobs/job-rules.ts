@@ -63,7 +63,7 @@ function stands({ parts }: JobRecord, { part, base }: JobPart): boolean {
 	return before.attempt === base && (before.state === "claimed" || before.state === "paid");
 }
 
-/** Of the time limit, what fetching may take: one part of so many. Long parts are those with much to fetch. */
+/** Of the time limit, what fetching may take: one part of so many. Long parts have much to fetch. */
 const FETCHING_SHARE = 20;
 
 /** How long whoever is drawn has to fetch everything, and to lock its bond. */
