@@ -6,7 +6,7 @@ import { createFairQueue } from "./fair-queue.ts";
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-function create(o: { atOnce: number; perName: number; inAll: number; first?: string }) {
+function create(o: { atOnce: number; perName: number; inAll: number; first?: string; withinMs?: number }) {
 	const queue = createFairQueue({ ...o, refused: () => new Error("no room") });
 	const begun: string[] = [];
 	const ends: (() => void)[] = [];
@@ -87,6 +87,21 @@ test("ATTACK: a hundred names with something large are not all before one with s
 	await settle();
 	assert.deepEqual(begun.slice(0, 11), ["large", ...Array(5).fill(["small", "large"]).flat()]);
 	assert.equal(begun.filter((one) => one === "large").length, 16, "and the large ones go on");
+});
+
+test("ATTACK: whoever waits too long is refused, and hears so; what is its own goes on waiting", async () => {
+	const { begun, ends, refused, ask, queue } = create({ atOnce: 1, perName: 9, inAll: 9, first: "own", withinMs: 5 });
+	for (const name of ["large", "a", "a", "b", "own"]) ask(name);
+	while (queue.waiting() > 1) await new Promise((resolve) => setTimeout(resolve, 5));
+	await settle();
+	assert.deepEqual(refused, ["a", "a", "b"]);
+	ends.shift()!();
+	await settle();
+	assert.deepEqual(begun, ["large", "own"]);
+	ask("c");
+	ends.shift()!();
+	await settle();
+	assert.deepEqual(begun.at(-1), "c");
 });
 
 test("closing refuses who waits and who comes; what runs goes on; an error frees its place", async () => {

@@ -30,6 +30,8 @@ export function createFairQueue(o: {
 	readonly inAll: number;
 	/** This name's turn comes before all others', and its places are not given up. */
 	readonly first?: string;
+	/** Whoever has waited so long is refused, but for `first`; without it nobody is. */
+	readonly withinMs?: number;
 	readonly refused: () => Error;
 }): FairQueue {
 	/** In the order in which they are served. */
@@ -79,7 +81,26 @@ export function createFairQueue(o: {
 			const held = name === o.first ? 0 : line.length;
 			const isFull = line.length >= o.perName || (waiting >= o.inAll && !makeRoom(held));
 			if (isFull) return reject(o.refused());
-			line.push({ size, start: resolve, refuse: () => reject(o.refused()) });
+			const one = {
+				size,
+				start() {
+					clearTimeout(timer);
+					resolve();
+				},
+				refuse() {
+					clearTimeout(timer);
+					reject(o.refused());
+				},
+			};
+			const leave = () => {
+				const own = lines.get(name)!;
+				own.splice(own.indexOf(one), 1);
+				if (own.length === 0) lines.delete(name);
+				waiting -= 1;
+				one.refuse();
+			};
+			const timer = o.withinMs === undefined || name === o.first ? undefined : setTimeout(leave, o.withinMs);
+			line.push(one);
 			lines.set(name, line);
 			waiting += 1;
 		});
