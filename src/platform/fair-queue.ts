@@ -5,8 +5,8 @@
 
 export interface FairQueue {
 	/**
-	 * Throws what `refused` gives when there is no room, or once it is closed. Every second turn is that of the
-	 * least `size` among those that come next of each name.
+	 * Throws what `refused` gives when there is no room, or once it is closed. All turns but every eighth are
+	 * those of the least `size` among those that come next of each name.
 	 *
 	 * ATTACK: many names with one large thing each are all before whoever comes after them. Those with small
 	 * ones wait for few of them, and nobody small keeps the large ones from going on.
@@ -16,6 +16,9 @@ export interface FairQueue {
 	close(): void;
 	readonly waiting: () => number;
 }
+
+/** A large program takes as long as twenty ordinary ones. */
+const IN_ORDER_EVERY = 8;
 
 interface Waiting {
 	readonly size: number;
@@ -44,7 +47,7 @@ export function createFairQueue(o: {
 	function nextName(): string | undefined {
 		if (o.first !== undefined && lines.has(o.first)) return o.first;
 		let [found] = lines.keys();
-		if (++turns % 2 === 0) return found;
+		if (++turns % IN_ORDER_EVERY === 0) return found;
 		let least = Number.POSITIVE_INFINITY;
 		for (const [name, [one]] of lines) if (one!.size < least) [found, least] = [name, one!.size];
 		return found;
