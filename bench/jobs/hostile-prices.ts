@@ -3,8 +3,9 @@
 // that the engine's cores are at work. An init phase by itself too, which no card has timed.
 //   bash scripts/node.sh bench/jobs/hostile-prices.ts [--seconds 8] [--probes 3] [--rates INT8,INT32,BYTES]
 // Other work on the machine makes a probe prove less, and so the model say more: `--rates` takes figures of
-// before. CPU seconds stay nearly what they are. Results: bench/results/network-hostile-prices-….json. Exit code 1 where one is priced below
-// half or above twice of what it takes.
+// before. Many small steps wait for each other, so a machine with other work tells nothing of them. Results:
+// bench/results/network-hostile-prices-….json. Exit code 1 where one is priced below half or above twice of
+// what it takes.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";

@@ -26,6 +26,15 @@ interface Waiting {
 	refuse(): void;
 }
 
+/** Whatever becomes of it ends its timer. */
+function waiterOf(size: number, timer: NodeJS.Timeout | undefined, resolve: () => void, reject: () => void): Waiting {
+	const ending = (act: () => void) => () => {
+		clearTimeout(timer);
+		act();
+	};
+	return { size, start: ending(resolve), refuse: ending(reject) };
+}
+
 export function createFairQueue(o: {
 	readonly atOnce: number;
 	/** Waiting of one name, and of all. */
@@ -84,17 +93,6 @@ export function createFairQueue(o: {
 			const held = name === o.first ? 0 : line.length;
 			const isFull = line.length >= o.perName || (waiting >= o.inAll && !makeRoom(held));
 			if (isFull) return reject(o.refused());
-			const one = {
-				size,
-				start() {
-					clearTimeout(timer);
-					resolve();
-				},
-				refuse() {
-					clearTimeout(timer);
-					reject(o.refused());
-				},
-			};
 			const leave = () => {
 				const own = lines.get(name)!;
 				own.splice(own.indexOf(one), 1);
@@ -103,6 +101,7 @@ export function createFairQueue(o: {
 				one.refuse();
 			};
 			const timer = o.withinMs === undefined || name === o.first ? undefined : setTimeout(leave, o.withinMs);
+			const one = waiterOf(size, timer, resolve, () => reject(o.refused()));
 			line.push(one);
 			lines.set(name, line);
 			waiting += 1;

@@ -54,7 +54,7 @@ test("pieces and lists of roots are hashed so, each right; whoever throws or is 
 		throw new Error("wrong");
 	}
 	function* long(): Generator<void, number> {
-		for (let n = 0; ; n++) yield;
+		for (;;) yield;
 	}
 	const stop = new AbortController();
 	setImmediate(() => stop.abort(new Error("stopped")));

@@ -97,7 +97,9 @@ export function createProgramDesk(o: Partial<typeof BUDGET> = {}) {
 	}
 
 	return {
-		/** Of `name`, which has a line of its own; the program's `size` bytes are fetched when its turn has come. */
+		/**
+		 * Of `name`, which has a line of its own; the program's `size` bytes are fetched when its turn has come.
+		 */
 		ask: <T>(name: string, size: number, inTurn: (ask: typeof askNow) => Promise<T>): Promise<T> =>
 			line.run(name, () => inTurn(askNow), size),
 		close(): void {
