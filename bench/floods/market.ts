@@ -20,6 +20,7 @@ import { quantile, writeNetworkResult } from "../network-result.ts";
 import { MANY_HOLDERS } from "./holder-keys.ts";
 import { JOBS_AT_ONCE, rssMiB, startJobs, startUploads, type Used, watchUsage } from "./honest-load.ts";
 import type { FloodName, QuoteAnswer, Target } from "./market-flooder.ts";
+import { proveHosts } from "./prove-hosts.ts";
 import { type Log, seen, together, type Watched } from "./seen.ts";
 import { HELD_BLOBS, mountSmallDisk } from "./small-disk.ts";
 
@@ -261,7 +262,7 @@ const names = (Object.keys(FLOODS) as Name[]).filter((name) => only?.includes(na
 async function tell(network: TrialNetwork, all: ReadonlyMap<Name, Round[]>, rssBefore: number): Promise<boolean> {
 	const { jobs, parts } = await outcomesOf(network);
 	const allIdle = [...all.values()].flat().map(({ idle }) => idle);
-	const floods = [...all].map(([name, rounds]) => rowOf(name, rounds, allIdle));
+	const floods = [...all].flatMap(([name, rounds]) => (rounds.length === 0 ? [] : [rowOf(name, rounds, allIdle)]));
 	const { lost, late, convicted } = parts;
 	const wrong = [
 		lost + late + convicted > 0 && `of parts ${lost} were lost, ${late} late, ${convicted} convicted`,
@@ -281,7 +282,7 @@ async function tell(network: TrialNetwork, all: ReadonlyMap<Name, Round[]>, rssB
 		...{ jobs, parts, rssMiB: { before: rssBefore, end: rssMiB(network) }, floods, wrong },
 	};
 	for (const { name, ratioToIdle, ratios, wrong } of floods)
-		console.log(
+		console.error(
 			`${name}: ${ratioToIdle} times the idle market's p99, by rounds ${ratios.join(", ")}; ${wrong.join(", ") || "ok"}`,
 		);
 	if (only) writeFileSync(join(network.folder, "..", "market-floods.json"), JSON.stringify(result, null, "\t"));
@@ -306,14 +307,15 @@ try {
 			await closing;
 			process.exit(1);
 		});
-	if (!(await network.hasHosts(HOSTS, HOSTS_WITHIN_MS))) throw new Error("its hosts were not proven");
+	if (!(await proveHosts(network, HOSTS, HOSTS_WITHIN_MS))) throw new Error("its hosts were not proven");
 	const before = rssMiB(network);
 	const rounds = new Map<Name, Round[]>(names.map((name) => [name, []]));
-	for (let n = 0; n < ROUNDS; n++) {
-		for (const name of names) rounds.get(name)!.push(await round(name, network, target));
-		// After each round: a busy machine may be wanted back before the last one.
-		process.exitCode = (await tell(network, rounds, before)) ? 0 : 1;
-	}
+	for (let n = 0; n < ROUNDS; n++)
+		for (const name of names) {
+			rounds.get(name)!.push(await round(name, network, target));
+			// After each: a busy machine may be wanted back before the last one.
+			process.exitCode = (await tell(network, rounds, before)) ? 0 : 1;
+		}
 } finally {
 	// Out of sight before its folder is removed; what is busy on it goes with the processes.
 	const closing = network?.close();

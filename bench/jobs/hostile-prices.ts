@@ -1,10 +1,11 @@
 // What programs of a hostile customer are priced at beside what they take, on this machine's CPU: the model
 // of the work (docs/workloads.md §8) by the figures that probes of this machine prove, against the seconds
 // that the engine's cores are at work. An init phase by itself too, which no card has timed.
-//   bash scripts/node.sh bench/jobs/hostile-prices.ts [--seconds 8] [--probes 3]
-// Other work on the machine makes a probe prove less, and so the model say more; CPU seconds stay nearly
-// what they are. Results: bench/results/network-hostile-prices-….json. Exit code 1 where one is priced below
-// half or above twice of what it takes.
+//   bash scripts/node.sh bench/jobs/hostile-prices.ts [--seconds 8] [--probes 3] [--rates INT8,INT32,BYTES]
+// Other work on the machine makes a probe prove less, and so the model say more: `--rates` takes figures of
+// before. Many small steps wait for each other, so a machine with other work tells nothing of them. Results:
+// bench/results/network-hostile-prices-….json. Exit code 1 where one is priced below half or above twice of
+// what it takes.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -17,12 +18,16 @@ import { encodeProgram } from "../../src/work/program/encode.ts";
 import { quantile, writeNetworkResult } from "../network-result.ts";
 
 const { values } = parseArgs({
-	options: { seconds: { type: "string", default: "8" }, probes: { type: "string", default: "3" } },
+	options: {
+		seconds: { type: "string", default: "8" },
+		probes: { type: "string", default: "3" },
+		rates: { type: "string" },
+	},
 });
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "assay-prices-"));
 const MAX_SEGMENTS = 2000;
-const SEED = `0x${"ab".repeat(32)}`;
+const SEED = "ab".repeat(32);
 
 /** The engine's threads are its children: what all of them used, and what was printed. */
 function assay(...args: string[]) {
@@ -36,6 +41,10 @@ function assay(...args: string[]) {
 
 /** What probes prove here: the most of each figure, since other work only takes away. */
 function ratesHere(): Required<Rates> {
+	if (values.rates !== undefined) {
+		const [int8OpsPerS, int32OpsPerS, bytesPerS] = values.rates.split(",").map(Number);
+		return { int8OpsPerS: int8OpsPerS!, int32OpsPerS: int32OpsPerS!, bytesPerS: bytesPerS! };
+	}
 	const best = (name: string, all: readonly string[]): number =>
 		Math.max(
 			...all.flatMap((text) =>

@@ -6,7 +6,7 @@ import { createFairQueue } from "./fair-queue.ts";
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-function create(o: { atOnce: number; perName: number; inAll: number; first?: string }) {
+function create(o: { atOnce: number; perName: number; inAll: number; first?: string; withinMs?: number }) {
 	const queue = createFairQueue({ ...o, refused: () => new Error("no room") });
 	const begun: string[] = [];
 	const ends: (() => void)[] = [];
@@ -79,14 +79,33 @@ test("whoever comes first waits for no other name, nor loses its place to one; i
 test("ATTACK: a hundred names with something large are not all before one with something small", async () => {
 	const { begun, ends, ask } = create({ atOnce: 1, perName: 2, inAll: 1000 });
 	for (let n = 0; n < 100; n++) ask(`flood ${n}`, "large", 1000);
-	for (let n = 0; n < 5; n++) ask(`honest ${n}`, "small", 50);
-	for (let n = 0; n < 20; n++) {
+	for (let n = 0; n < 20; n++) ask(`honest ${n}`, "small", 50);
+	for (let n = 0; n < 16; n++) {
 		await settle();
 		ends.shift()!();
 	}
 	await settle();
-	assert.deepEqual(begun.slice(0, 11), ["large", ...Array(5).fill(["small", "large"]).flat()]);
-	assert.equal(begun.filter((one) => one === "large").length, 16, "and the large ones go on");
+	assert.deepEqual(begun, [
+		"large",
+		...Array(2)
+			.fill([...Array(7).fill("small"), "large"])
+			.flat(),
+	]);
+});
+
+test("ATTACK: whoever waits too long is refused, and hears so; what is its own goes on waiting", async () => {
+	const { begun, ends, refused, ask, queue } = create({ atOnce: 1, perName: 9, inAll: 9, first: "own", withinMs: 5 });
+	for (const name of ["large", "a", "a", "b", "own"]) ask(name);
+	while (queue.waiting() > 1) await new Promise((resolve) => setTimeout(resolve, 5));
+	await settle();
+	assert.deepEqual(refused, ["a", "a", "b"]);
+	ends.shift()!();
+	await settle();
+	assert.deepEqual(begun, ["large", "own"]);
+	ask("c");
+	ends.shift()!();
+	await settle();
+	assert.deepEqual(begun.at(-1), "c");
 });
 
 test("closing refuses who waits and who comes; what runs goes on; an error frees its place", async () => {

@@ -5,8 +5,8 @@
 
 export interface FairQueue {
 	/**
-	 * Throws what `refused` gives when there is no room, or once it is closed. Every second turn is that of the
-	 * least `size` among those that come next of each name.
+	 * Throws what `refused` gives when there is no room, or once it is closed. All turns but every eighth are
+	 * those of the least `size` among those that come next of each name.
 	 *
 	 * ATTACK: many names with one large thing each are all before whoever comes after them. Those with small
 	 * ones wait for few of them, and nobody small keeps the large ones from going on.
@@ -17,10 +17,22 @@ export interface FairQueue {
 	readonly waiting: () => number;
 }
 
+/** A large program takes as long as twenty ordinary ones. */
+const IN_ORDER_EVERY = 8;
+
 interface Waiting {
 	readonly size: number;
 	start(): void;
 	refuse(): void;
+}
+
+/** Whatever becomes of it ends its timer. */
+function waiterOf(size: number, timer: NodeJS.Timeout | undefined, resolve: () => void, reject: () => void): Waiting {
+	const ending = (act: () => void) => () => {
+		clearTimeout(timer);
+		act();
+	};
+	return { size, start: ending(resolve), refuse: ending(reject) };
 }
 
 export function createFairQueue(o: {
@@ -30,6 +42,8 @@ export function createFairQueue(o: {
 	readonly inAll: number;
 	/** This name's turn comes before all others', and its places are not given up. */
 	readonly first?: string;
+	/** Whoever has waited so long is refused, but for `first`; without it nobody is. */
+	readonly withinMs?: number;
 	readonly refused: () => Error;
 }): FairQueue {
 	/** In the order in which they are served. */
@@ -42,7 +56,7 @@ export function createFairQueue(o: {
 	function nextName(): string | undefined {
 		if (o.first !== undefined && lines.has(o.first)) return o.first;
 		let [found] = lines.keys();
-		if (++turns % 2 === 0) return found;
+		if (++turns % IN_ORDER_EVERY === 0) return found;
 		let least = Number.POSITIVE_INFINITY;
 		for (const [name, [one]] of lines) if (one!.size < least) [found, least] = [name, one!.size];
 		return found;
@@ -79,7 +93,16 @@ export function createFairQueue(o: {
 			const held = name === o.first ? 0 : line.length;
 			const isFull = line.length >= o.perName || (waiting >= o.inAll && !makeRoom(held));
 			if (isFull) return reject(o.refused());
-			line.push({ size, start: resolve, refuse: () => reject(o.refused()) });
+			const leave = () => {
+				const own = lines.get(name)!;
+				own.splice(own.indexOf(one), 1);
+				if (own.length === 0) lines.delete(name);
+				waiting -= 1;
+				one.refuse();
+			};
+			const timer = o.withinMs === undefined || name === o.first ? undefined : setTimeout(leave, o.withinMs);
+			const one = waiterOf(size, timer, resolve, () => reject(o.refused()));
+			line.push(one);
 			lines.set(name, line);
 			waiting += 1;
 		});

@@ -135,7 +135,7 @@ function createLanes(limits: ApiLimits, closing: AbortSignal) {
 		store: createFairQueue({ ...bounds, atOnce: limits.storeAtOnce, refused }),
 		chain: createFairQueue({ ...bounds, atOnce: limits.chainAtOnce, refused }),
 		disk: createFairQueue({ ...bounds, atOnce: limits.diskAtOnce, refused }),
-		program: createFairQueue({ ...bounds, atOnce: limits.programsAtOnce, refused }),
+		program: createFairQueue({ ...bounds, atOnce: limits.programsAtOnce, withinMs: limits.programWaitMs, refused }),
 	};
 	closing.addEventListener("abort", () => {
 		for (const lane of Object.values(lanes)) lane.close();

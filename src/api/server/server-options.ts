@@ -76,6 +76,11 @@ export const DEFAULT_LIMITS = {
 	chainAtOnce: 4,
 	diskAtOnce: 8,
 	programsAtOnce: 4,
+	/**
+	 * Whoever has waited so long for a program to be opened is told to come again: its client, and `idleMs`,
+	 * would end the connection without a word.
+	 */
+	programWaitMs: 12_000,
 	/** Requests that wait for their turn, of one address and in all. */
 	turnsPerAddress: 64,
 	turnsInAll: 1024,

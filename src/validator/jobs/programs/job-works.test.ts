@@ -47,7 +47,7 @@ async function sample(of: Sample = mlpSample(), budget?: { maxMs: number; maxMiB
 	const { bytes } = names.find(({ blob }) => blob.root === spec.program.root)!;
 	const holders = new Set(["ann", jobHolder("1")]);
 	const lengths: number[] = [];
-	const desk = createProgramDesk(budget);
+	const desk = createProgramDesk({ maxWaitMs: 3_600_000, ...budget });
 	after(() => desk.close());
 	const clock = { nowMs: 0 };
 	const works = createJobWorks({

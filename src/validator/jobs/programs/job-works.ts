@@ -90,7 +90,7 @@ export function createJobWorks({
 		await read(spec, holder, 1);
 		if (before !== undefined) return before;
 		charge(address, size);
-		return await desk.ask(address, async (ask) => {
+		return await desk.ask(address, size, async (ask) => {
 			// Somebody may have had the same one opened meanwhile.
 			const made = known(spec);
 			if (made !== undefined) return made;
@@ -108,7 +108,7 @@ export function createJobWorks({
 		/** Int8 operations that the proof of one of its segments is worth. Throws PROGRAM_UNPROVABLE. */
 		async provingOps(spec: JobSpec, { holder, address }: Opener): Promise<number> {
 			charge(address, spec.program.size);
-			return await desk.ask(address, async (ask) => {
+			return await desk.ask(address, spec.program.size, async (ask) => {
 				const bytes = await read(spec, holder, spec.program.size);
 				const answer = await ask({ bytes, segments: spec.segments });
 				if (answer.kind !== "proving") throw new Error("another question was answered");

@@ -14,7 +14,12 @@ import { answerProgram, type ProgramAnswer, type ProgramQuestion, type ProgramRe
  * The most expensive MiB found takes 1.6 s and 150 MiB (2 shared cores, load 9): so nothing that limits allow
  * is refused on a machine ten times as slow.
  */
-const BUDGET = { maxMs: 30_000, maxMiB: 512 };
+const BUDGET = {
+	maxMs: 30_000,
+	maxMiB: 512,
+	/** With the wait at the API's door and the budget it is less than a connection may stand still. */
+	maxWaitMs: 12_000,
+};
 const MAX_WAITING = 256;
 const MAX_WAITING_OF_A_NAME = 64;
 /** Whoever asks by this name comes before everybody: jobs that are paid for, not strangers' questions. */
@@ -29,13 +34,15 @@ const beyond = (what: string): AssayError =>
 		hint: codes.PROGRAM_BUDGET.hint,
 	});
 
-export function createProgramDesk({ maxMs, maxMiB } = BUDGET) {
+export function createProgramDesk(o: Partial<typeof BUDGET> = {}) {
+	const { maxMs, maxMiB, maxWaitMs } = { ...BUDGET, ...o };
 	const file = threadFile("program-thread", import.meta.url);
 	let worker: Worker | null = null;
 	let idle: NodeJS.Timeout | undefined;
 	let isClosed = false;
 	const line = createFairQueue({
 		...{ atOnce: 1, perName: MAX_WAITING_OF_A_NAME, inAll: MAX_WAITING, first: OURSELVES },
+		withinMs: maxWaitMs,
 		refused: () =>
 			isClosed
 				? new AssayError("NOT_READY", "the validator is stopping")
@@ -90,9 +97,11 @@ export function createProgramDesk({ maxMs, maxMiB } = BUDGET) {
 	}
 
 	return {
-		/** Of `name`, which has a line of its own; bytes are fetched when its turn has come. */
-		ask: <T>(name: string, inTurn: (ask: typeof askNow) => Promise<T>): Promise<T> =>
-			line.run(name, () => inTurn(askNow)),
+		/**
+		 * Of `name`, which has a line of its own; the program's `size` bytes are fetched when its turn has come.
+		 */
+		ask: <T>(name: string, size: number, inTurn: (ask: typeof askNow) => Promise<T>): Promise<T> =>
+			line.run(name, () => inTurn(askNow), size),
 		close(): void {
 			isClosed = true;
 			line.close();
