@@ -1,11 +1,13 @@
 // Who may audit a part: nobody of its provider's owner or network, as they stood when that one was drawn.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isTooFast } from "../../../market/jobs/economics.ts";
+import { leastMs } from "../../../market/jobs/fitting-hosts.ts";
 import { DEFAULT_PARAMS } from "../../../market/params.ts";
 import { createNodeSigner } from "../../../platform/node-ed25519.ts";
 import { timeOfInt8 } from "../../../work/cost/work-time.ts";
 import { nextAuditor } from "./audit-draw.ts";
-import type { DrawBody, DrawnHost } from "./draw-part.ts";
+import { type DrawBody, type DrawnHost, drawnHost } from "./draw-part.ts";
 
 const id = (n: number): string => n.toString(16).padStart(64, "0");
 const host = (n: number, owner: string, network: string) => ({
@@ -15,9 +17,9 @@ const host = (n: number, owner: string, network: string) => ({
 });
 const CLAIMANT = host(1, "its account", "10.1.1");
 
-/** Who is listed for an audit while these are there. */
-async function listed(there: readonly ReturnType<typeof host>[]): Promise<string[]> {
-	let drawn: DrawBody | null = null;
+/** A claim of this one, while these are there; who was listed for an audit of it. */
+function claimWith(there: readonly ReturnType<typeof host>[]) {
+	const told: { drawn: DrawBody | null } = { drawn: null };
 	const own: Record<string, DrawnHost> = {
 		[CLAIMANT.provider]: {
 			owner: CLAIMANT.owner,
@@ -33,7 +35,7 @@ async function listed(there: readonly ReturnType<typeof host>[]): Promise<string
 			jobs: {
 				draw: async (_: string, { role }: { role: number }) => (role === 0 ? { listHash: id(0), body } : null),
 				async change(change: { draws: readonly { body: DrawBody }[] }) {
-					drawn = change.draws[0]!.body;
+					told.drawn = change.draws[0]!.body;
 					return null;
 				},
 			},
@@ -54,8 +56,13 @@ async function listed(there: readonly ReturnType<typeof host>[]): Promise<string
 		offer: { terms, salt: id(3) },
 		record: { id: id(9), terms, parts: [part] },
 	};
-	assert.equal(await nextAuditor(context as never, job as never, part as never, []), "wait");
-	return drawn!.list.map(({ provider }) => provider);
+	return { at: [context as never, job as never, part as never] as const, told };
+}
+
+async function listed(there: readonly ReturnType<typeof host>[]): Promise<string[]> {
+	const { at, told } = claimWith(there);
+	assert.equal(await nextAuditor(...at, []), "wait");
+	return told.drawn!.list.map(({ provider }) => provider);
 }
 
 test("a claimant that hangs up is audited neither by its own account's host nor by its network's", async () => {
@@ -64,4 +71,13 @@ test("a claimant that hangs up is audited neither by its own account's host nor 
 	const stranger = host(4, "a third", "10.3.3");
 	assert.deepEqual(await listed([CLAIMANT, sibling, neighbour, stranger]), [stranger.provider]);
 	assert.deepEqual(await listed([sibling, neighbour, stranger]), [stranger.provider], "it hung up");
+});
+
+test("a claimant that hangs up is held against what it had proved: what came too fast is seen as that", async () => {
+	const proved = await Promise.all([[CLAIMANT], []].map((there) => drawnHost(...claimWith(there).at)));
+	for (const one of proved) assert.deepEqual([one?.int8OpsPerS, one?.bytesPerS], [1, 1]);
+	const took = { ops: 20, bytes: 20, peakBytes: 0 };
+	assert.equal(leastMs(took, proved[1]!), 20_000);
+	assert.equal(isTooFast(17_000, leastMs(took, proved[1]!), DEFAULT_PARAMS), true);
+	assert.equal(isTooFast(19_000, leastMs(took, proved[1]!), DEFAULT_PARAMS), false);
 });

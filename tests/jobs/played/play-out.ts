@@ -6,22 +6,22 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Job } from "../../src/api/types.ts";
-import { bookOf, readGames } from "../../src/chain/contracts/dispute-games.ts";
-import { checkPartCall, readJobPart, signChecked } from "../../src/chain/contracts/job-escrow.ts";
-import { sendCall } from "../../src/chain/sending/send-call.ts";
-import { AssayError } from "../../src/protocol/assay-error.ts";
-import type { JobMethod, JobPart } from "../../src/protocol/network/job.ts";
-import type { JobOffer } from "../../src/protocol/network/job-offer.ts";
-import { attestation } from "../../src/store/sample-rows.test-kit.ts";
-import { toyEngine } from "../../src/validator/jobs/evidence/toy-claim.test-kit.ts";
-import { escrowTermsOf } from "../../src/validator/jobs/keeper/job-offers.ts";
-import { openWatchBook } from "../../src/validator/jobs/watch/watch-book.ts";
-import { openWatchChain } from "../../src/validator/jobs/watch/watch-chain.ts";
-import { createWatcher } from "../../src/validator/jobs/watch/watcher.ts";
-import { eventually } from "../validator/toy-agent.test-kit.ts";
-import { type Customer, submit, TOY_SEGMENTS, toyJob, upload } from "./customer.ts";
-import { type JobMarket, type MarketParty, openJobMarket, UNIT } from "./job-market.ts";
+import type { Job } from "../../../src/api/types.ts";
+import { bookOf, readGames } from "../../../src/chain/contracts/dispute-games.ts";
+import { checkPartCall, readJobPart, signChecked } from "../../../src/chain/contracts/job-escrow.ts";
+import { sendCall } from "../../../src/chain/sending/send-call.ts";
+import { AssayError } from "../../../src/protocol/assay-error.ts";
+import type { JobMethod, JobPart } from "../../../src/protocol/network/job.ts";
+import type { JobOffer } from "../../../src/protocol/network/job-offer.ts";
+import { attestation } from "../../../src/store/sample-rows.test-kit.ts";
+import { toyEngine } from "../../../src/validator/jobs/evidence/toy-claim.test-kit.ts";
+import { escrowTermsOf } from "../../../src/validator/jobs/keeper/job-offers.ts";
+import { openWatchBook } from "../../../src/validator/jobs/watch/watch-book.ts";
+import { openWatchChain } from "../../../src/validator/jobs/watch/watch-chain.ts";
+import { createWatcher } from "../../../src/validator/jobs/watch/watcher.ts";
+import { eventually } from "../../validator/toy-agent.test-kit.ts";
+import { type Customer, submit, TOY_SEGMENTS, toyJob, upload } from "../customer.ts";
+import { type JobMarket, type MarketParty, openJobMarket, UNIT } from "../job-market.ts";
 import type { Player } from "./play-cast.ts";
 
 export interface Play {
@@ -48,7 +48,7 @@ interface Cast {
 	readonly before: bigint;
 }
 
-export interface PartyEnd {
+interface PartyEnd {
 	readonly name: string;
 	readonly role: "liar" | "auditor that lies" | "worker" | "auditor" | "customer" | "validator";
 	/** How its parts and audits ended. */

@@ -1,8 +1,8 @@
 // In the deep tier: everybody who lies in a redundant job, with both voices, and auditors that lie, played to
-// the end of their windows in whole networks. All methods and coalitions: bench/job-liars.ts.
+// the end of their windows in whole networks. All methods and coalitions: bench/jobs/liars.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isDeep } from "../fuzz.test-kit.ts";
+import { isDeep } from "../../fuzz.test-kit.ts";
 import { NETWORKS } from "./play-networks.ts";
 import { playOut } from "./play-out.ts";
 

@@ -1,15 +1,15 @@
 // Who cheats in the networks of play-out.ts: for each method every liar of job-cheats.ts, of paper-cheats.ts
 // and of coalitions.ts, with a voice: one that answers whatever it is asked, or one that says nothing from
 // its claim on, neither over its link nor on the chain.
-import type { Distort } from "../../src/engine/client/toy-work-session.test-kit.ts";
-import { AssayError } from "../../src/protocol/assay-error.ts";
-import type { JobMethod } from "../../src/protocol/network/job.ts";
-import { toyOpener } from "../../src/provider/jobs/toy-run.test-kit.ts";
-import { TOY_SEGMENTS } from "./customer.ts";
-import { NETWORK_CHEATS, type NetworkCheat, onceOnly } from "./job-cheats.ts";
-import * as lies from "./job-lies.ts";
-import type { JobCheat } from "./job-market.ts";
-import { cheatOnly } from "./simulate-jobs.ts";
+import type { Distort } from "../../../src/engine/client/toy-work-session.test-kit.ts";
+import { AssayError } from "../../../src/protocol/assay-error.ts";
+import type { JobMethod } from "../../../src/protocol/network/job.ts";
+import { toyOpener } from "../../../src/provider/jobs/toy-run.test-kit.ts";
+import { TOY_SEGMENTS } from "../customer.ts";
+import { NETWORK_CHEATS, type NetworkCheat, onceOnly } from "../job-cheats.ts";
+import * as lies from "../job-lies.ts";
+import type { JobCheat } from "../job-market.ts";
+import { cheatOnly } from "../simulate-jobs.ts";
 
 export const VOICES = ["answers", "silent"] as const;
 export type Voice = (typeof VOICES)[number];

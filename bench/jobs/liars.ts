@@ -1,15 +1,15 @@
 // Everybody who cheats in jobs, played to the end of its window for each method and with both voices, in
-// whole networks (tests/jobs/play-networks.ts): who was convicted, who was paid, and what everybody had before
+// whole networks (tests/jobs/played/): who was convicted, who was paid, and what everybody had before
 // and after. Networks mostly wait, so several run at once, each a process of its own.
-//   bash scripts/node.sh bench/job-liars.ts [--at-once 4] [--only TEXT]     writes
+//   bash scripts/node.sh bench/jobs/liars.ts [--at-once 4] [--only TEXT]     writes
 //     bench/results/network-job-liars-<date>.json, unless --only chooses some; exit code 1 when anything is
 //     wrong in any of them.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { NETWORKS } from "../tests/jobs/play-networks.ts";
-import { type PlayReport, playOut } from "../tests/jobs/play-out.ts";
-import { writeNetworkResult } from "./network-result.ts";
+import { NETWORKS } from "../../tests/jobs/played/play-networks.ts";
+import { type PlayReport, playOut } from "../../tests/jobs/played/play-out.ts";
+import { writeNetworkResult } from "../network-result.ts";
 
 const { values } = parseArgs({
 	options: {
@@ -91,7 +91,7 @@ const began = performance.now();
 const reports = await playAll(names);
 const wrong = [...broken, ...reports.flatMap(({ name, wrong: all }) => all.map((one) => `${name}: ${one}`))];
 const seconds = Math.round((performance.now() - began) / 1000);
-const result = { command: `bench/job-liars.ts --at-once ${values["at-once"]}`, seconds, ...sumOf(reports), wrong };
+const result = { command: `bench/jobs/liars.ts --at-once ${values["at-once"]}`, seconds, ...sumOf(reports), wrong };
 console.log(JSON.stringify(result, null, "\t"));
 if (values.only === "") console.log(writeNetworkResult("job-liars", { ...result, played: reports.map(brief) }));
 process.exitCode = wrong.length === 0 ? 0 : 1;

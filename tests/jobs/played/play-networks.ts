@@ -1,7 +1,7 @@
 // The networks of the campaign in which everybody who cheats is played to its end (play-out.ts), by name:
 // each method, each voice, and each kind of those that cheat.
-import type { JobMethod } from "../../src/protocol/network/job.ts";
-import { methodOf, methodText } from "../../src/verify/methods/methods.ts";
+import type { JobMethod } from "../../../src/protocol/network/job.ts";
+import { methodOf, methodText } from "../../../src/verify/methods/methods.ts";
 import { auditorsFor, coalitionsFor, type Player, providersFor, VOICES, type Voice } from "./play-cast.ts";
 import type { Play } from "./play-out.ts";
 
