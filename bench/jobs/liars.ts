@@ -1,10 +1,11 @@
 // Everybody who cheats in jobs, played to the end of its window for each method and with both voices, in
 // whole networks (tests/jobs/played/): who was convicted, who was paid, and what everybody had before
 // and after. Networks mostly wait, so several run at once, each a process of its own.
-//   bash scripts/node.sh bench/jobs/liars.ts [--at-once 4] [--only TEXT]     writes
+//   bash scripts/node.sh bench/jobs/liars.ts [--at-once 4] [--only TEXT] [--into FILE]     writes
 //     bench/results/network-job-liars-<date>.json, unless --only chooses some; exit code 1 when anything is
-//     wrong in any of them.
+//     wrong in any of them. FILE keeps each network as a line: what is in it is not played again.
 import { spawn } from "node:child_process";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { NETWORKS } from "../../tests/jobs/played/play-networks.ts";
@@ -15,6 +16,7 @@ const { values } = parseArgs({
 	options: {
 		"at-once": { type: "string", default: "4" },
 		only: { type: "string", default: "" },
+		into: { type: "string" },
 		/** One network, in this process. */
 		play: { type: "string" },
 	},
@@ -35,16 +37,23 @@ function played(name: string): Promise<PlayReport> {
 	return promise;
 }
 
+const { into } = values;
+const lines = into !== undefined && existsSync(into) ? readFileSync(into, "utf8").trim().split("\n") : [];
+const kept = lines.map((line) => JSON.parse(line) as PlayReport);
+
 const broken: string[] = [];
 async function playAll(names: readonly string[]): Promise<PlayReport[]> {
-	const reports: PlayReport[] = [];
+	const reports = [...kept];
 	// Those of many first: the others fill the end.
-	const left = names.toSorted((a, b) => Number(b.endsWith("providers")) - Number(a.endsWith("providers")));
+	const left = names
+		.filter((name) => !kept.some((one) => one.name === name))
+		.toSorted((a, b) => Number(b.endsWith("providers")) - Number(a.endsWith("providers")));
 	const one = async () => {
 		for (let name = left.shift(); name !== undefined; name = left.shift()) {
 			const report = await played(name).catch((error: unknown) => void broken.push(String(error)));
 			if (!report) continue;
 			reports.push(report);
+			if (into !== undefined) appendFileSync(into, `${JSON.stringify(report)}\n`);
 			onProgress(`${name}: ${report.wrong.length === 0 ? "right" : report.wrong.join("; ")}, ${report.seconds} s`);
 		}
 	};
