@@ -39,6 +39,13 @@ function networksOf(method: JobMethod, voice: Voice): Play[] {
 	];
 }
 
-export const NETWORKS: readonly Play[] = METHODS.flatMap((method) =>
-	VOICES.flatMap((voice) => networksOf(method, voice)),
-);
+/** They have no voice: whatever they do is answered at once. */
+const strangersOf = (method: JobMethod): Play => ({
+	...{ method, voice: "answers", name: `${methodText(method)}: customers, and draws that are changed` },
+	...{ liars: [], strangers: STRANGERS, hasStrangers: true },
+});
+
+export const NETWORKS: readonly Play[] = METHODS.flatMap((method) => [
+	...VOICES.flatMap((voice) => networksOf(method, voice)),
+	strangersOf(method),
+]);

@@ -21,7 +21,9 @@ import { openWatchChain } from "../../../src/validator/jobs/watch/watch-chain.ts
 import { createWatcher } from "../../../src/validator/jobs/watch/watcher.ts";
 import { eventually } from "../../validator/toy-agent.test-kit.ts";
 import { type Customer, submit, TOY_SEGMENTS, toyJob, upload } from "../customer.ts";
+import { CUSTOMER_CHEATS } from "../customer-cheats.ts";
 import { type JobMarket, type MarketParty, openJobMarket, UNIT } from "../job-market.ts";
+import { tryValidators } from "../validator-cheats.ts";
 import type { Player } from "./play-cast.ts";
 
 export interface Play {
@@ -37,6 +39,8 @@ export interface Play {
 	readonly isBlessed?: boolean;
 	/** Chance has every claim run again, also where the method leaves it to chance. */
 	readonly isAlwaysAudited?: boolean;
+	/** Customers that cheat come to the workers, and draws are changed afterwards. */
+	readonly hasStrangers?: boolean;
 	/** Those that cheat are one: what they gain counts together. */
 	readonly isTogether?: boolean;
 	readonly onProgress?: (line: string) => void;
@@ -50,7 +54,7 @@ interface Cast {
 
 interface PartyEnd {
 	readonly name: string;
-	readonly role: "liar" | "auditor that lies" | "worker" | "auditor" | "customer" | "validator";
+	readonly role: "liar" | "auditor that lies" | "worker" | "auditor" | "customer" | "validator" | "stranger";
 	/** How its parts and audits ended. */
 	readonly outcomes: readonly string[];
 	/** Of who cheats; null: it had no try. */
@@ -386,7 +390,7 @@ async function endsOf(network: Network, paid: { readonly customer: bigint; reado
 }
 
 /** Marks that nobody honest may have. */
-const MARKS = ["convicted", "late", "lost", "silent", "replaced", "declined"];
+const MARKS = ["convicted", "late", "lost", "silent", "replaced"];
 
 function wrongOf({ play, quoted }: Network, jobs: readonly Job[], parties: readonly PartyEnd[]): string[] {
 	const players = new Map(play.liars.map((player) => [player.name, player]));
@@ -419,15 +423,45 @@ function wrongOf({ play, quoted }: Network, jobs: readonly Job[], parties: reado
 	return [...gained, ...single];
 }
 
+/** What must come of each, and came of it. */
+interface Stranger extends PartyEnd {
+	readonly ends: string;
+}
+
+/** Customers that cheat, one job after another of one account; and what a validator changes of its draws. */
+async function tryStrangers({ market, customer, play }: Network, paid: string): Promise<Stranger[]> {
+	const hostile = await market.customer("customer that cheats");
+	const worth = async () => tokens(await market.worth(hostile.account.address));
+	const job = await toyJob(play.method);
+	const tried: Stranger[] = [];
+	for (const { name, ends, act } of CUSTOMER_CHEATS) {
+		const before = await worth();
+		const ended = await act({ market, customer: hostile, job });
+		const told = { name: `customer: ${name}`, role: "stranger" as const, outcomes: [] };
+		tried.push({ ...told, ended, ends, before, after: await worth() });
+	}
+	const changes = await tryValidators(customer, market.contracts, paid);
+	const told = changes.map(({ name, ends, ended }) => ({
+		...{ name: `validator: ${name}`, role: "stranger" as const, outcomes: [], ended, ends, before: 0, after: 0 },
+	}));
+	return [...tried, ...told];
+}
+
 async function playIn(network: Network, each: () => Promise<void>): Promise<void> {
 	const { play } = network;
-	const isAudited = play.liars.some(({ party }) => party === "provider") === false;
+	const isAudited = !play.liars.some(({ party }) => party === "provider");
 	const strangers = Array.from({ length: play.strangers }, (_, i) => `auditor ${i + 1}`);
 	await Promise.all(strangers.map((name) => network.join(name, null, true)));
 	const auditors = play.liars.filter(({ party }) => party === "auditor");
 	await Promise.all(auditors.map((one) => network.join(one.name, one, true)));
 	const workers = Array.from({ length: WORKERS }, (_, i) => `worker ${i + 1}`);
 	const joinWorkers = () => Promise.all(workers.map((name) => network.join(name, null, false)));
+	if (play.hasStrangers) {
+		await joinWorkers();
+		await network.handIn();
+		const isOver = async (jobs: readonly Job[]) => jobs.every((job) => job.isOver);
+		return network.until("the job is not over", isOver);
+	}
 	if (isAudited) {
 		await joinWorkers();
 		return tryAuditors(network);
@@ -464,7 +498,12 @@ export async function playOut(play: Play): Promise<PlayReport> {
 		} finally {
 			await stopWatching();
 		}
-		const { jobs, parties } = await endsOf(network, before);
+		const strangers = play.hasStrangers ? await tryStrangers(network, network.ids[0]!) : [];
+		const { jobs, parties: members } = await endsOf(network, before);
+		const parties = [...members, ...strangers.map(({ ends: _, ...one }) => one)];
+		const missed = strangers
+			.filter(({ ended, ends, before: had, after }) => ended !== ends || after > had)
+			.map(({ name, ended, ends }) => `${name}: not ${ends} but ${ended}`);
 		const open = jobs.filter((job) => !job.isOver).map(({ id }) => `job ${id.slice(0, 8)} is not over`);
 		return {
 			...{ name: play.name, method: play.method.name, voice: play.voice, parties },
@@ -472,7 +511,7 @@ export async function playOut(play: Play): Promise<PlayReport> {
 			jobs: jobs.map(({ record }) => ({ attempts: record.parts[0]!.attempt, state: record.parts[0]!.state })),
 			hours: clock.skippedMs / HOUR_MS,
 			seconds: Math.round((performance.now() - began) / 1000),
-			wrong: [...open, ...wrongOf(network, jobs, parties)],
+			wrong: [...open, ...missed, ...wrongOf(network, jobs, members)],
 		};
 	} finally {
 		for (const trouble of new Set(market.troubles)) play.onProgress?.(`${play.name}: ${trouble}`);
