@@ -90,6 +90,8 @@ const LOOK_MS = 300;
 const LIMIT_MS = 2_400_000;
 /** For what should come by itself, before the clock is set on all the same. */
 const PATIENCE_MS = 45_000;
+/** For whoever proves or asks: here the window of a checked claim must not end meanwhile. */
+const ACCUSER_MS = 600_000;
 const PROOFS_LAST_MS = 20 * MINUTE_MS;
 const tokens = (units: bigint): number => Number(units) / Number(UNIT);
 
@@ -192,7 +194,8 @@ class Network {
 		if (part.isDisputed || this.isWatchedClaim(part)) return this.mayPassInDispute(job, part);
 		if (part.isChecked) return { ms: 10 * MINUTE_MS, why: "checked" };
 		const open = part.audits.filter(({ answer }) => answer === null);
-		if (open.some(({ auditor }) => !this.isLiar(auditor))) return patient("an audit", MINUTE_MS);
+		if (open.some(({ auditor }) => auditor !== null && !this.isLiar(auditor))) return { ms: 0, why: "an audit" };
+		if (open.some(({ auditor }) => auditor === null)) return patient("an audit by nobody", MINUTE_MS);
 		if (open.length > 0) return patient("an audit by a liar", MINUTE_MS, 15_000);
 		return patient("claimed", 10 * MINUTE_MS);
 	}
@@ -214,7 +217,7 @@ class Network {
 		const rounds = games.reduce((sum, { rounds: all }) => sum + all.length, 0);
 		if (open.length === 0)
 			return {
-				ms: this.since(`${job}/${attempt}/${rounds}/in dispute`) > 2 * PATIENCE_MS ? 5 * MINUTE_MS : 0,
+				ms: this.since(`${job}/${attempt}/${rounds}/in dispute`) > ACCUSER_MS ? 5 * MINUTE_MS : 0,
 				why: `in dispute, ${rounds} rounds`,
 			};
 		return this.since(`${job}/${attempt}/${rounds}/asked`) > (this.isSilent() ? 2000 : PATIENCE_MS) &&
