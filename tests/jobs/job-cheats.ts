@@ -66,7 +66,7 @@ const noReply = (asked: AskedPart): Promise<ClaimReply> => {
  * One part and no more: a claim that nobody can judge would hold up every job that its provider gets, and one
  * try is one try.
  */
-const onceOnly = (honest: Handlers): Handlers => {
+export const onceOnly = (honest: Handlers): Handlers => {
 	let taken: string | null = null;
 	return {
 		...honest,

@@ -15,6 +15,7 @@ import { createNodeSigner } from "../../src/platform/node-ed25519.ts";
 import { toHex } from "../../src/protocol/chain/hex.ts";
 import type { JobMethod } from "../../src/protocol/network/job.ts";
 import type { Signer } from "../../src/protocol/probe/signer.ts";
+import type { ProbeAttestation } from "../../src/protocol/probe/verdict.ts";
 import { openHostJobs } from "../../src/provider/jobs/host-jobs.ts";
 import type { JobChain } from "../../src/provider/jobs/job-chain.ts";
 import { type JobDesk, openJobDesk } from "../../src/provider/jobs/job-desk.ts";
@@ -23,6 +24,7 @@ import { openJobChain } from "../../src/provider/jobs/open-job-chain.ts";
 import { toyOpener } from "../../src/provider/jobs/toy-run.test-kit.ts";
 import { figure, gpu, idOf, probeByHand } from "../../src/store/sample-rows.test-kit.ts";
 import { chainFolder, loadChainKey, readContracts, treasurerOf } from "../../src/validator/settlement/home.ts";
+import type { ValidatorSettings } from "../../src/validator/validator-config.ts";
 import {
 	eventually,
 	makeDataDir,
@@ -58,6 +60,27 @@ export interface MarketParty {
 	close(): Promise<void>;
 }
 
+interface ProvideOptions {
+	readonly cheat?: JobCheat;
+	readonly isAuditor?: boolean;
+	readonly methods?: readonly JobMethod["name"][];
+	/** What it proved of products and of memory, a second; 10⁹ unless given. */
+	readonly perS?: number;
+	/** How often it looks at its claims; else as the market's options say. */
+	readonly sweepMs?: number;
+}
+
+export interface MarketOptions {
+	/** Of everybody: the validator, its chain, providers and customers. */
+	readonly nowMs?: () => number;
+	/** How often a provider looks at its claims. */
+	readonly sweepMs?: number;
+	/** Of the validator itself; by default it has none, and auditors are drawn. */
+	readonly engine?: ValidatorSettings["engine"];
+	/** What devices signed at each proof; simulated ones count then. */
+	readonly attestation?: ProbeAttestation;
+}
+
 export interface JobMarket {
 	readonly validator: ToyValidator;
 	readonly contracts: Contracts;
@@ -65,16 +88,9 @@ export interface JobMarket {
 	/** For a validator that cheats. */
 	validatorKey(): Promise<ChainAccount>;
 	/** A provider. Auditors have no deposit, and so no part of their own. */
-	provide(
-		name: string,
-		o?: {
-			readonly cheat?: JobCheat;
-			readonly isAuditor?: boolean;
-			readonly methods?: readonly JobMethod["name"][];
-			/** How often it looks whether anybody asks it on chain. */
-			readonly sweepMs?: number;
-		},
-	): Promise<MarketParty>;
+	provide(name: string, o?: ProvideOptions): Promise<MarketParty>;
+	/** Its proof is of now again. */
+	prove(party: MarketParty): Promise<void>;
 	/** Tokens, gas and a client that signs. */
 	customer(
 		name: string,
@@ -99,26 +115,36 @@ const PARAMS = {
 	...{ jobCheckedMs: 1000, jobWindowMs: 12 * 3_600_000, jobSilenceMs: 60_000 },
 };
 const MANY = 100_000;
+/** However busy the machine is. */
+const PATIENT_MS = 600_000;
 const METHODS = ["redundant", "sampled", "optimistic"] as const;
 
-export async function openJobMarket(over: ParamOverrides = {}): Promise<JobMarket> {
+export async function openJobMarket(over: ParamOverrides = {}, o: MarketOptions = {}): Promise<JobMarket> {
+	const { engine, attestation } = o;
 	const data = makeDataDir();
+	const clock = o.nowMs === undefined ? {} : { nowMs: o.nowMs };
 	const validator = await startToyValidator(
 		{
 			...{ dataDir: data.path, probes: false, params: { ...PARAMS, ...over }, chain: { epochSeconds: 3600 } },
-			...{ jobs: { isLoopbackApart: true }, rollCalls: { isOn: false } },
+			jobs: { isLoopbackApart: true, ...(attestation && { takesSimulated: true }) },
+			...{ rollCalls: { isOn: false }, ...(engine && { engine }) },
 		},
-		{},
+		clock,
 		// All come from one address, and as many as are asked for.
 		{ ...{ perAddress: MANY, knocksAtOnce: MANY, unproven: MANY }, newcomers: { perAddress: MANY, inAll: MANY } },
 	);
 	const folder = chainFolder(data.path);
-	const client = await createChainClient(httpRpc(validator.chain!.url), { confirmations: 1, pollMs: 20 });
+	const client = await createChainClient(httpRpc(validator.chain!.url, { withinMs: PATIENT_MS }), {
+		...{ confirmations: 1, pollMs: 20 },
+	});
 	const contracts: Contracts = { client, addresses: (await readContracts(join(folder, "contracts.json")))! };
 	const treasurer = (await treasurerOf({ folder, isEmbedded: true }))!;
 	const parties: MarketParty[] = [];
 	const troubles: string[] = [];
-	const env = realEnvironment();
+	const env = { ...realEnvironment(), ...clock };
+	const speeds = new Map<string, number>();
+	const proveNow = (provider: string) =>
+		prove(validator, provider, { nowMs: env.nowMs(), perS: speeds.get(provider) ?? 1e9, attestation });
 	// One after the other: the treasurer's transactions are in order.
 	let paying: Promise<unknown> = Promise.resolve();
 	const endow = async (account: ChainAccount, deposit: bigint): Promise<void> => {
@@ -136,8 +162,10 @@ export async function openJobMarket(over: ParamOverrides = {}): Promise<JobMarke
 		...{ validator, contracts, troubles },
 		validatorAccount: validator.chain!.account as `0x${string}`,
 		validatorKey: async () => accountOf(toHex(await loadChainKey(folder, "account", env.randomBytes))),
-		async provide(name, { cheat = {}, isAuditor = false, methods = METHODS, sweepMs = 30_000 } = {}) {
+		prove: ({ id }) => proveNow(id),
+		async provide(name, { cheat = {}, isAuditor = false, methods = METHODS, perS = 1e9, sweepMs = o.sweepMs } = {}) {
 			const [signer, account] = [signerNamed(name), accountNamed(name)];
+			speeds.set(signer.key, perS);
 			await endow(account, isAuditor ? 0n : DEPOSIT);
 			const chain = await openJobChain(contracts, account, signer.key);
 			const jobs = await openHostJobs({
@@ -155,9 +183,9 @@ export async function openJobMarket(over: ParamOverrides = {}): Promise<JobMarke
 				hold: async () => () => {},
 				deskOf: (url, validatorKey) => {
 					const desk = openJobDesk({ url, validatorKey, signer, nowMs: env.nowMs, randomBytes: env.randomBytes });
-					return cheat.desk?.(desk, createApiClient({ baseUrl: validator.url, signer })) ?? desk;
+					return cheat.desk?.(desk, createApiClient({ baseUrl: validator.url, signer, ...clock })) ?? desk;
 				},
-				...{ after: env.after, nowMs: env.nowMs, sweepMs },
+				...{ after: env.after, nowMs: env.nowMs, ...(sweepMs && { sweepMs }) },
 				onEvent: (event) => void (event.kind === "trouble" && troubles.push(`${name}: ${event.code} ${event.detail}`)),
 			});
 			const honest = jobs.handlers(validator.url.replace(/^http/, "ws").concat("/agent"));
@@ -165,7 +193,7 @@ export async function openJobMarket(over: ParamOverrides = {}): Promise<JobMarke
 				...{ url: validator.url, signer, name, jobs: jobs.offer },
 				handlers: cheat.handlers?.(honest) ?? honest,
 			});
-			await prove(validator, signer.key);
+			await proveNow(signer.key);
 			let closing: Promise<void> | null = null;
 			const party = {
 				...{ name, id: signer.key, account },
@@ -180,7 +208,7 @@ export async function openJobMarket(over: ParamOverrides = {}): Promise<JobMarke
 		async customer(name) {
 			const [signer, account] = [signerNamed(name), accountNamed(name)];
 			await endow(account, 0n);
-			return { account, client: createApiClient({ baseUrl: validator.url, signer }) };
+			return { account, client: createApiClient({ baseUrl: validator.url, signer, timeoutMs: PATIENT_MS, ...clock }) };
 		},
 		async worth(account) {
 			const { free, locked, leaving } = await read(contracts, "jobEscrow", "depositOf", account);
@@ -208,16 +236,21 @@ export async function openJobMarket(over: ParamOverrides = {}): Promise<JobMarke
 	return market;
 }
 
+interface Proof {
+	readonly nowMs: number;
+	readonly perS: number;
+	readonly attestation: ProbeAttestation | undefined;
+}
+
 /** As if a probe had proven a host whose speed makes a toy job cost something. */
-async function prove({ store }: ToyValidator, provider: string): Promise<void> {
-	const nowMs = Date.now();
+async function prove({ store }: ToyValidator, provider: string, { nowMs, perS, attestation }: Proof): Promise<void> {
 	await eventually(async () => store.providers.get(provider));
-	await probeByHand(store, provider, `proof of ${provider}`, {
-		...{ startedAtMs: nowMs - 1, finishedAtMs: nowMs, devices: [gpu(0)] },
+	await probeByHand(store, provider, `proof of ${provider} at ${nowMs}`, {
+		...{ startedAtMs: nowMs - 1, finishedAtMs: nowMs, devices: [gpu(0)], attestation: attestation ?? null },
 		figures: [
 			figure(0, "memory.resident", 2 ** 30, "B"),
-			figure(0, "gemm.int8", 1e9),
-			figure(0, "memory.bandwidth", 1e9, "B/s"),
+			figure(0, "gemm.int8", perS),
+			figure(0, "memory.bandwidth", perS, "B/s"),
 		],
 	});
 }

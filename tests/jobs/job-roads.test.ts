@@ -250,6 +250,23 @@ for (const hasChain of isDeep ? [false, true] : [false])
 			});
 	});
 
+test("redundant: everybody who is drawn runs the part, and so does whoever is drawn after the claim", async () => {
+	const stage = await openStage({ hasChain: false, params: { ...PATIENT, jobAuditPpm: 1_000_000 } });
+	try {
+		const workers: ToyWorker[] = [];
+		for (const n of [1, 2, 3, 4]) workers.push(await stage.worker(n));
+		const { id } = await submit(stage, { method: { name: "redundant", count: 3 }, salt: salt(8) });
+		const [part] = (await jobOver(stage.customer, id)).record.parts;
+		assert.deepEqual([part!.isChecked, part!.audits.length], [true, 3]);
+		for (const [at, { auditor, agrees }] of part!.audits.entries()) {
+			const ran = workers.find((worker) => worker.id === auditor)!.done;
+			assert.deepEqual([agrees, ran.has(`${id}/0/${part!.attempt}/${at}`)], [true, true], `audit ${at}`);
+		}
+	} finally {
+		await stage.close();
+	}
+});
+
 test("whoever withholds what it claimed loses the part, and another finishes it", async () => {
 	const silent = new Set<string>();
 	const stage = await openStage({

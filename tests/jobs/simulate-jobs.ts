@@ -143,7 +143,7 @@ function endOf(rows: Rows, jobs: readonly Job[], { party, cheat }: Cast) {
  * A provider that cheats audits nothing: what it earned as an honest auditor would hide what its lie brings.
  * It says so at once, like an owner whose limits an offer passes: another is asked without a wait.
  */
-function cheatOnly(cheat: NetworkCheat): NetworkCheat {
+export function cheatOnly(cheat: NetworkCheat): NetworkCheat {
 	if (cheat.party === "auditor") return cheat;
 	return {
 		...cheat,

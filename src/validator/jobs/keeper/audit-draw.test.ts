@@ -2,6 +2,8 @@
 // whether it is run again whole, by what its provider was then.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isTooFast } from "../../../market/jobs/economics.ts";
+import { leastMs } from "../../../market/jobs/fitting-hosts.ts";
 import { DEFAULT_PARAMS } from "../../../market/params.ts";
 import { createNodeSigner } from "../../../platform/node-ed25519.ts";
 import { UNKNOWN_DEVICE } from "../../../store/jobs/job-rows.ts";
@@ -17,9 +19,9 @@ const host = (n: number, owner: string, network: string) => ({
 });
 const CLAIMANT = host(1, "its account", "10.1.1");
 
-/** Who is listed for an audit while these are there. */
-async function listed(there: readonly ReturnType<typeof host>[]): Promise<string[]> {
-	let drawn: DrawBody | null = null;
+/** A claim of this one, while these are there; who was listed for an audit of it. */
+function claimWith(there: readonly ReturnType<typeof host>[]) {
+	const told: { drawn: DrawBody | null } = { drawn: null };
 	const own: Record<string, DrawnHost> = {
 		[CLAIMANT.provider]: {
 			owner: CLAIMANT.owner,
@@ -34,7 +36,7 @@ async function listed(there: readonly ReturnType<typeof host>[]): Promise<string
 			jobs: {
 				draw: async (_: string, { role }: { role: number }) => (role === 0 ? { listHash: id(0), body } : null),
 				async change(change: { draws: readonly { body: DrawBody }[] }) {
-					drawn = change.draws[0]!.body;
+					told.drawn = change.draws[0]!.body;
 					return null;
 				},
 			},
@@ -55,8 +57,13 @@ async function listed(there: readonly ReturnType<typeof host>[]): Promise<string
 		offer: { terms, salt: id(3) },
 		record: { id: id(9), terms, parts: [part] },
 	};
-	assert.equal(await nextAuditor(context as never, job as never, part as never, []), "wait");
-	return drawn!.list.map(({ provider }) => provider);
+	return { at: [context as never, job as never, part as never] as const, told };
+}
+
+async function listed(there: readonly ReturnType<typeof host>[]): Promise<string[]> {
+	const { at, told } = claimWith(there);
+	assert.equal(await nextAuditor(...at, []), "wait");
+	return told.drawn!.list.map(({ provider }) => provider);
 }
 
 test("a claimant that hangs up is audited neither by its own account's host nor by its network's", async () => {
@@ -185,4 +192,13 @@ test("a part is run again by chance as its provider's record was when it was dra
 	// The escrow gives an accuser 96,000 for gas, which a friend brings back: that much deters nobody.
 	assert.equal(await chance(1000, 80_000, 120_000), 52_632);
 	assert.equal(await claimOf(null).chance(0), 100_000);
+});
+
+test("a claimant that hangs up is held against what it had proved: what came too fast is seen as that", async () => {
+	const proved = await Promise.all([[CLAIMANT], []].map((there) => drawnHost(...claimWith(there).at)));
+	for (const one of proved) assert.deepEqual([one?.int8OpsPerS, one?.bytesPerS], [1, 1]);
+	const took = { ops: 20, bytes: 20, peakBytes: 0 };
+	assert.equal(leastMs(took, proved[1]!), 20_000);
+	assert.equal(isTooFast(17_000, leastMs(took, proved[1]!), DEFAULT_PARAMS), true);
+	assert.equal(isTooFast(19_000, leastMs(took, proved[1]!), DEFAULT_PARAMS), false);
 });

@@ -172,8 +172,8 @@ class PartCheck {
 		for (const [at, audit] of part.audits.entries()) {
 			if (isChanged !== false) break;
 			if (audit.answer !== null) continue;
-			const whole = part.audits.findIndex(this.isWhole);
-			if (whole >= 0 && whole !== at) {
+			const whole = this.isWhole(audit) ? -1 : part.audits.findIndex(this.isWhole);
+			if (whole >= 0) {
 				isChanged = await this.readOff(at, part.audits[whole]!);
 				continue;
 			}
@@ -214,7 +214,10 @@ class PartCheck {
 
 	private readonly isWhole = ({ first, count }: JobAudit): boolean => first === 0 && count === this.tools.segments;
 
-	/** What a run of the whole part says of one of its windows. */
+	/**
+	 * What a run of the whole part says of one of its windows. Whoever is drawn to run the whole part runs it:
+	 * several that do are there to differ.
+	 */
 	private async readOff(at: number, whole: JobAudit): Promise<boolean> {
 		const { record, statesOf, keepStates, change } = this.tools;
 		if (whole.agrees !== true) return false;
