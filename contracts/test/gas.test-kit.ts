@@ -47,6 +47,7 @@ const ACTS = {
 		"jobCollect",
 		"jobDeposit",
 		"jobFund",
+		"jobRelease",
 		"jobSettle",
 		"jobShare",
 		"judgeProduct16",

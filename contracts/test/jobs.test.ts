@@ -24,9 +24,11 @@ import {
 	jobIdOf,
 	readJobDeposit,
 	readJobPart,
+	releasePartCall,
 	settlePartCall,
 	signAssignment,
 	signChecked,
+	signReleased,
 	signStored,
 } from "../../src/chain/contracts/job-escrow.ts";
 import type { Call } from "../../src/chain/sending/sign.ts";
@@ -107,18 +109,25 @@ function claimOf(terms: JobTerms) {
 	return { claim: toHex(claim), last: toHex(last), shown };
 }
 
+/** By a quorum. */
+const signTwo = <T>(one: (validator: (typeof validators)[0]) => Promise<T>): Promise<T[]> =>
+	Promise.all([validators[0]!, validators[2]!].map(one));
+
+/** To the provider; the gas that it took. */
+async function assign(terms: JobTerms, attempt: number): Promise<number> {
+	const { contracts, send, provider } = network;
+	const assignment = { part: 0, attempt, until: terms.startBy, draw: hash("draw") };
+	const drawn = await signTwo((one) => signAssignment(one, contracts, jobIdOf(terms), provider.address, assignment));
+	return send(provider, assignPartCall(contracts, terms, assignment, drawn));
+}
+
 /** Funded, assigned and claimed; gas under the names, if any. */
 async function claimed(terms: JobTerms, names: readonly string[] = []) {
 	const { contracts, send, treasurer, provider } = network;
 	const job = jobIdOf(terms);
-	const costs = [await send(treasurer, fundJobCall(contracts, terms))];
-	const assignment = { part: 0, attempt: 1, until: terms.startBy, draw: hash("draw") };
-	const two = [validators[0]!, validators[2]!];
-	const sign = <T>(one: (validator: (typeof two)[0]) => Promise<T>) => Promise.all(two.map(one));
-	const drawn = await sign((one) => signAssignment(one, contracts, job, provider.address, assignment));
-	costs.push(await send(provider, assignPartCall(contracts, terms, assignment, drawn)));
+	const costs = [await send(treasurer, fundJobCall(contracts, terms)), await assign(terms, 1)];
 	const { claim, last, shown } = claimOf(terms);
-	const stored = await sign((one) => signStored(one, contracts, { job, part: 0, attempt: 1 }, claim));
+	const stored = await signTwo((one) => signStored(one, contracts, { job, part: 0, attempt: 1 }, claim));
 	costs.push(await send(provider, claimPartCall(contracts, terms, 0, shown, stored)));
 	for (const [i, name] of names.entries()) gas[name] = costs[i]!;
 	return { job, claim, last, shown };
@@ -158,6 +167,32 @@ test("a job is funded, assigned, claimed, checked, settled, and everyone collect
 	const large = await someTerms("large", { segments: 2n ** 17n });
 	await claimed(large, ["", "", "jobClaimLargest"]);
 	delete gas[""];
+});
+
+test("a part whose host is gone is released by the quorum's word; its host hands one back by itself", async () => {
+	const { contracts, send, treasurer, provider } = network;
+	const terms = await someTerms("released");
+	const job = jobIdOf(terms);
+	await send(treasurer, fundJobCall(contracts, terms));
+	await assign(terms, 1);
+	const locked = async () => (await readJobDeposit(contracts, provider.address)).locked;
+	const before = await locked();
+	const word = (attempt: number) => signTwo((one) => signReleased(one, contracts, { job, part: 0, attempt }));
+	const release = async (by: typeof treasurer, attempt: number, signed: readonly Hex[]) =>
+		send(by, releasePartCall(contracts, terms, { part: 0, attempt }, signed));
+	const first = await word(1);
+	await assert.rejects(release(treasurer, 1, []), /SignaturesInvalid/);
+	await assert.rejects(release(treasurer, 1, first.slice(1)), /SignaturesInvalid/);
+	await assert.rejects(release(treasurer, 2, await word(2)), /WrongAttempt/);
+	gas.jobRelease = await release(treasurer, 1, first);
+	assert.deepEqual([(await readJobPart(contracts, job, 0)).state, before - (await locked())], ["open", terms.bond]);
+	await assert.rejects(release(treasurer, 1, first), /WrongState/);
+	await assign(terms, 2);
+	await assert.rejects(release(treasurer, 1, first), /WrongAttempt/);
+	await assert.rejects(release(treasurer, 2, first), /SignaturesInvalid/);
+	await release(provider, 2, []);
+	assert.deepEqual([(await readJobPart(contracts, job, 0)).state, before - (await locked())], ["open", terms.bond]);
+	await send(treasurer, expirePartCall(contracts, terms, 0));
 });
 
 /** Everything of a case that the accused signs. */

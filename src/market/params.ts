@@ -147,7 +147,8 @@ export const PARAM_ROWS = {
 	healthMisses: count(3, 100, "docs/rentals.md", 1),
 
 	// jobs, docs/jobs.md
-	jobPartMs: ms(20 * MINUTE, "ours: what is lost when a host dies", MINUTE),
+	jobPartMs: ms(5 * MINUTE, "ours: by the model, on the slowest host; what is lost when a host dies", MINUTE),
+	jobLongPartMs: ms(20 * MINUTE, "ours: where handing over takes long, or hosts differ much", MINUTE),
 	jobStartMs: ms(30 * MINUTE, "ours: a part that nobody has taken by then is the customer's again", MINUTE),
 	jobAcceptMs: ms(2 * MINUTE, "ours: to fetch inputs, plan, and lock a bond", 1),
 	jobBeatMs: ms(15_000, "ours: a sign of life", 1),
@@ -172,6 +173,7 @@ export const PARAM_ROWS = {
 	jobGasMarginPpm: ppm(1_200_000, "ours: whoever is right pays no gas", PPM, 10 * PPM),
 	jobFastPpm: ppm(100_000, "ours: clocks and proven figures may differ so much", 0, PPM - 1),
 	jobFeePpm: ppm(20_000, "ours: to the validators"),
+	jobReturnOneOf: count(10, 1000, "ours: of so many parts a host may hand one back without a mark", 1),
 	jobConvictionMs: ms(90 * DAY, "ours: no work after a conviction"),
 	jobUploadMs: ms(
 		DAY,

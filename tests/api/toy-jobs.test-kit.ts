@@ -22,7 +22,7 @@ export const toyOffer = {
 	...{ untilMs: NOW_MS, signature: EVIDENCE + EVIDENCE },
 };
 
-export const toyCounts = { checked: 1, paid: 1, lost: 0, late: 0, declined: 0, convicted: 0 };
+export const toyCounts = { checked: 1, paid: 1, lost: 0, late: 0, declined: 0, returned: 0, convicted: 0 };
 
 export const toyClaim = {
 	attestation: {

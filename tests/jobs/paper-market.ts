@@ -17,7 +17,8 @@ import { METHODS } from "../../src/verify/methods/methods.ts";
 import { PROVEN_H200, timeOfInt8 } from "../../src/work/cost/work-time.ts";
 import { chanceFrom, honestly, type PaperTask, refereeOnPaper, statesOf } from "./paper-machine.ts";
 
-export const PARAMS = DEFAULT_PARAMS;
+/** Long parts: how many a job has is the cheat's to say. */
+export const PARAMS = { ...DEFAULT_PARAMS, jobPartMs: 1_200_000 };
 /** A million gas, in micro-units of the token: what the parties reckon with, as nobody's contract knows. */
 const MICROS_PER_MGAS = 1000;
 const gasMicros = (...names: readonly (keyof typeof gas)[]): number =>
@@ -116,7 +117,8 @@ const timeOf = (ops: number) => ({ init: timeOfInt8(0), segment: { ...timeOfInt8
 const quotes = new Map<string, JobQuote>();
 function quoteOf(method: JobMethod, ops: number): JobQuote {
 	const input: QuoteInput = {
-		...{ segments: SEGMENTS, time: timeOf(ops), peakBytes: 1e9, perWindow: PER_WINDOW },
+		...{ segments: SEGMENTS, time: timeOf(ops), peakBytes: 1e9 },
+		...{ stateBytes: 1e6, givenBytes: 0 },
 		...{ method, mostMicros: null, gasMicros: GAS.prove, nowMs: 0 },
 	};
 	const name = `${method.name} ${method.count} ${ops}`;
@@ -269,7 +271,7 @@ export class PaperJob {
 			const { priceMicros, bondMicros } = this.quote;
 			const sums = { costMicros: priceMicros, rewardMicros: priceMicros, bondMicros };
 			const actions = METHODS[this.cheat.method.name].next(view, {
-				windows: (count) => drawWindows(seed(), segments, PER_WINDOW, count),
+				windows: (count) => drawWindows(seed(), segments, this.quote.perWindow, count),
 				isAudited: () => isAuditedByChance(seed(), auditChancePpm(0, sums, PARAMS)),
 			});
 			if (this.cheat.isBlessed && part.state === "claimed" && !part.isChecked) return this.bless(number);

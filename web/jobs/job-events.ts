@@ -62,7 +62,14 @@ const MOST_POINTS = 20_000;
 
 /** What a part is after an event. */
 const STATES: Readonly<Record<string, string>> = {
-	...{ offered: "assigned", running: "running", declined: "open", reopened: "lost", convicted: "convicted" },
+	...{
+		offered: "assigned",
+		running: "running",
+		declined: "open",
+		reopened: "lost",
+		returned: "lost",
+		convicted: "convicted",
+	},
 	...{
 		claimed: "claimed",
 		recovered: "claimed",
@@ -166,7 +173,7 @@ export function createJobEvents(): JobEvents {
 			if (lines.length > MOST_LINES) lines = lines.slice(-MOST_LINES);
 			const state = STATES[what];
 			if (state !== undefined && part !== null) move(part, state, line.provider, atMs);
-			if (what === "reopened" || what === "convicted") done.delete(part ?? -1);
+			if (what === "reopened" || what === "returned" || what === "convicted") done.delete(part ?? -1);
 			isOver ||= what === "over";
 		},
 		shown: () => ({ lines: [...lines], curve: [...curve], spans: [...spans], done: new Map(done), preview, isOver }),

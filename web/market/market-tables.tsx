@@ -15,6 +15,7 @@ export function ProvidersTable({ providers }: { providers: JobMarket["providers"
 		["Lost", "num"],
 		["Late", "num"],
 		["Declined", "num"],
+		["Handed back", "num"],
 		["Convicted", "num"],
 	] as const;
 	return (
@@ -29,6 +30,7 @@ export function ProvidersTable({ providers }: { providers: JobMarket["providers"
 						<td class="num">{formatCount(one.lost)}</td>
 						<td class="num">{formatCount(one.late)}</td>
 						<td class="num">{formatCount(one.declined)}</td>
+						<td class="num">{formatCount(one.returned)}</td>
 						<td class="num">
 							{one.convicted === 0 ? "0" : <Badge tone="invalid">{formatCount(one.convicted)}</Badge>}
 						</td>

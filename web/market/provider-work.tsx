@@ -11,7 +11,7 @@ import { api, useLoaded, useNow, useReloadOn } from "../shell/api.ts";
 
 const TONES: Readonly<Record<ProviderWork["rows"][number]["outcome"], Tone>> = {
 	...{ checked: "valid", paid: "valid", lost: "inconclusive", late: "inconclusive" },
-	...{ declined: "abandoned", convicted: "invalid" },
+	...{ declined: "abandoned", returned: "abandoned", convicted: "invalid" },
 };
 
 export function ProviderWorkPanel({ id }: { id: string }) {
@@ -68,7 +68,7 @@ function Reputation({
 			<Tile
 				name="Not done"
 				value={formatCount(counts.lost + counts.late)}
-				note={`${formatCount(counts.lost)} lost, ${formatCount(counts.late)} late, ${formatCount(counts.declined)} declined`}
+				note={`${formatCount(counts.lost)} lost, ${formatCount(counts.late)} late, ${formatCount(counts.declined)} declined, ${formatCount(counts.returned)} handed back`}
 			/>
 			<Tile name="Convicted" value={formatCount(counts.convicted)} note="claims proven false" />
 		</dl>

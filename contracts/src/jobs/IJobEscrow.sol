@@ -165,7 +165,8 @@ interface IJobEscrow is IPullPayments {
     event Checked(uint256 indexed job, uint32 indexed part, uint16 attempt, uint40 until, uint256 toAuditors);
     event ProverPaid(uint256 indexed job, uint32 indexed part, address indexed prover, uint256 pay);
     event Settled(uint256 indexed job, uint32 indexed part, address indexed provider, uint256 pay);
-    /// Late, not proven in time, or built on a claim that fell: the bond is free again.
+    /// Late, handed back, released, not proven in time, or built on a claim that fell: the bond is free
+    /// again.
     event Reopened(uint256 indexed job, uint32 indexed part, address indexed provider, uint16 attempt);
     event Refunded(uint256 indexed job, uint32 indexed part, uint256 amount);
     event Convicted(
@@ -200,7 +201,7 @@ interface IJobEscrow is IPullPayments {
     error TooLate(uint256 until);
     /// @notice Thrown when it is too early: to settle, to expire, to refund.
     error TooEarly(uint256 until);
-    /// @notice Thrown when the attempt that was signed is not the next one.
+    /// @notice Thrown when the attempt that was signed is not the next one; to release, not the one at work.
     error WrongAttempt(uint16 next);
     /// @notice Thrown when the part before is not there yet: not claimed, neither checked nor the caller's,
     /// or, to settle, not settled.
@@ -240,7 +241,7 @@ interface IJobEscrow is IPullPayments {
     /// Takes (price + fee + audit) · parts from the customer, who calls.
     function fund(Terms calldata terms) external returns (uint256 job);
     /// The parts that nobody ever had are the customer's again: by the customer at any time, by anyone after
-    /// `startBy`.
+    /// `startBy`. From then on nothing of the job is assigned.
     function cancel(Terms calldata terms) external;
     /// By the drawn provider. Locks its bond.
     function assign(Terms calldata terms, Assignment calldata assignment, bytes[] calldata signatures) external;
@@ -261,8 +262,13 @@ interface IJobEscrow is IPullPayments {
     /// in order.
     function settle(Terms calldata terms, uint32 part) external;
     /// By anyone: what is late, or was built on a claim that fell, is open again; what is open, and can be
-    /// assigned no more, is the customer's again. The customer need not wait for the latter.
+    /// assigned no more, is the customer's again. The customer need not wait for the latter, and nobody has
+    /// to once the rest of the job was cancelled.
     function expire(Terms calldata terms, uint32 part) external;
+    /// An assigned part is open again before its time is over: by its provider, who hands it back and needs
+    /// no signature; by anyone with validators' word that its provider is gone or gets nowhere: EIP-712
+    /// `Released`. `attempt`: the one that is assigned.
+    function release(Terms calldata terms, uint32 part, uint16 attempt, bytes[] calldata signatures) external;
     /// By the ZkJobs contract alone, which knows the terms and takes jobs of method zk only: a prover gets
     /// this much of what is for auditors, while the part is claimed. `most`: what the terms have for them.
     function payProver(uint256 job, uint32 part, address prover, uint128 pay, uint128 most) external;

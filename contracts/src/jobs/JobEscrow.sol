@@ -28,6 +28,7 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
     bytes32 private constant ASSIGNMENT_TYPE = keccak256(
         "Assignment(uint256 job,uint32 part,uint16 attempt,address provider,uint64 until,bytes32 draw)"
     );
+    bytes32 private constant RELEASED_TYPE = keccak256("Released(uint256 job,uint32 part,uint16 attempt)");
     bytes32 private constant STORED_TYPE =
         keccak256("Stored(uint256 job,uint32 part,uint16 attempt,bytes32 claim)");
     bytes32 private constant CHECKED_TYPE = keccak256(
@@ -91,7 +92,7 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
     function cancel(Terms calldata terms) external {
         uint256 job = terms.idOf();
         Job storage entry = _book.known(job);
-        mustBeGivenUp(terms);
+        mustBeGivenUp(terms, job);
         (uint32 touched, uint32 end) = (entry.touched, entry.end);
         if (touched == end) revert NothingToCancel(job);
         entry.end = touched;
@@ -104,6 +105,7 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
         uint256 job = terms.idOf();
         if (block.timestamp > terms.startBy) revert TooLate(terms.startBy);
         if (block.timestamp > assignment.until) revert TooLate(assignment.until);
+        if (isCancelled(terms, job)) revert PartUnknown(assignment.part);
         if (terms.method == ZK && !IClaimProofs(proofs).isOrdered(job)) revert Unproven(assignment.part);
         mustBeSigned(
             terms,
@@ -199,7 +201,7 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
         Part storage stored = _book.touched(job, part);
         Part memory one = stored;
         if (one.state == PartState.Open) {
-            mustBeGivenUp(terms);
+            mustBeGivenUp(terms, job);
             stored.state = PartState.Refunded;
             uint256 refund = terms.partCost() - _book.auditSpent[job][part];
             owe(terms.customer, refund);
@@ -216,9 +218,18 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
             uint256 until = uint256(one.time) + terms.windowSeconds;
             if (block.timestamp <= until) revert TooEarly(until);
         }
-        stored.reopen();
-        _deposits[one.provider].unlock(terms.bond);
-        emit Reopened(job, part, one.provider, one.attempt);
+        reopen(terms, job, part, stored);
+    }
+
+    function release(Terms calldata terms, uint32 part, uint16 attempt, bytes[] calldata signatures) external {
+        uint256 job = terms.idOf();
+        Part storage stored = _book.touched(job, part);
+        if (stored.state != PartState.Assigned) revert WrongState(part, stored.state);
+        if (stored.attempt != attempt) revert WrongAttempt(stored.attempt);
+        if (msg.sender != stored.provider) {
+            mustBeSigned(terms, keccak256(abi.encode(RELEASED_TYPE, job, part, attempt)), signatures);
+        }
+        reopen(terms, job, part, stored);
     }
 
     function payProver(uint256 job, uint32 part, address prover, uint128 pay, uint128 most) external {
@@ -312,9 +323,25 @@ contract JobEscrow is IJobEscrow, PullPayments, Ownable2Step, Pausable, EIP712 {
         if (accuser != address(0)) toAccuser = costs + toCustomer;
     }
 
+    /// Nobody loses anything: the bond is free again.
+    function reopen(Terms calldata terms, uint256 job, uint32 part, Part storage stored) private {
+        (address provider, uint16 attempt) = (stored.provider, stored.attempt);
+        stored.reopen();
+        _deposits[provider].unlock(terms.bond);
+        emit Reopened(job, part, provider, attempt);
+    }
+
     /// By the customer at any time, by anyone once nobody may be assigned.
-    function mustBeGivenUp(Terms calldata terms) private view {
-        if (msg.sender != terms.customer && block.timestamp <= terms.startBy) revert TooEarly(terms.startBy);
+    function mustBeGivenUp(Terms calldata terms, uint256 job) private view {
+        if (msg.sender == terms.customer || isCancelled(terms, job)) return;
+        if (block.timestamp <= terms.startBy) revert TooEarly(terms.startBy);
+    }
+
+    /// The rest was taken back: nothing of the job is assigned any more, and what comes open is the
+    /// customer's.
+    function isCancelled(Terms calldata terms, uint256 job) private view returns (bool) {
+        Job storage entry = _book.jobs[job];
+        return entry.isFunded && entry.end < terms.parts;
     }
 
     /// The quorum, each once, in the order of the terms.

@@ -32,6 +32,7 @@ contract JobHandler is JobKit {
     mapping(uint256 job => bool) private ordered;
     mapping(bytes32 attempt => bool) public wasProven;
     uint256 public outOfOrder;
+    uint256 public releasedByNobody;
     uint256 public burned;
 
     constructor() {
@@ -247,6 +248,22 @@ contract JobHandler is JobKit {
         if (number == 0 && !isOpen && wasProven[attemptOf(number, one.attempt)]) expiredProven++;
         if (isOpen) earnedBy[CUSTOMER] += COST - escrow.auditSpent(job, number);
         seen["expire"]++;
+    }
+
+    /// By its provider, by the quorum's word, or by a stranger without one.
+    function doRelease(uint256 which, uint32 number, uint256 who) external {
+        choose(which);
+        number %= PARTS;
+        IJobEscrow.Part memory one = part(number);
+        bool isSigned = who % 3 == 0;
+        bytes[] memory signatures =
+            isSigned ? sign(releasedHash(job, number, one.attempt), 0, 1) : new bytes[](0);
+        address caller = who % 3 == 1 ? one.provider : STRANGER;
+        vm.prank(caller);
+        escrow.release(terms, number, one.attempt, signatures);
+        if (caller == STRANGER && !isSigned) releasedByNobody++;
+        if (one.state != IJobEscrow.PartState.Assigned) releasedByNobody++;
+        seen["release"]++;
     }
 
     /// Disputes convicts lies only.

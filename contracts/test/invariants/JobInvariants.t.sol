@@ -35,6 +35,7 @@ contract JobInvariantsTest is Cheats {
         this.nobodyIsPaidTwice();
         this.nobodyIsConvictedWithoutAProof();
         this.nothingIsPaidBeforeItsWindowEnds();
+        this.nothingIsReleasedByAStranger();
         this.noWordStandsForAProof();
         this.partsAreSettledInOrder();
         this.whatFellIsNeverPaid();
@@ -125,6 +126,11 @@ contract JobInvariantsTest is Cheats {
 
     function nobodyIsConvictedWithoutAProof() external view {
         assertEq(handler.convictedHonestly(), 0);
+    }
+
+    /// Of parts at work alone, by their provider or the quorum.
+    function nothingIsReleasedByAStranger() external view {
+        assertEq(handler.releasedByNobody(), 0);
     }
 
     function nothingIsPaidBeforeItsWindowEnds() external view {
@@ -296,18 +302,18 @@ contract JobInvariantsTest is Cheats {
         handler.waitLong(1 days + 1);
         handler.doSettle(0, 1);
         handler.doSettle(1, 0);
+        handler.doRelease(1, 1, 0);
         handler.doExpire(1, 1, false);
-        handler.doExpire(1, 1, true);
         handler.doShare(1);
         handler.doCollect(1);
         handler.pauseOrNot(true);
-        string[16] memory acts = [
+        string[17] memory acts = [
             "fund", "assign", "claim", "check", "convictFalsely", "convict", "cancel", "prove",
-            "deposit", "withdrawDeposit", "settle", "expire", "share", "collect", "pause", "payProver"
+            "deposit", "withdrawDeposit", "settle", "expire", "share", "collect", "pause", "payProver", "release"
         ];
-        for (uint256 i = 0; i < 16; i++) assertTrue(handler.seen(acts[i]) > 0, acts[i]);
+        for (uint256 i = 0; i < 17; i++) assertTrue(handler.seen(acts[i]) > 0, acts[i]);
         assertEq(handler.seen("settle"), 3);
-        assertEq(handler.seen("expire"), 2);
+        assertEq(handler.seen("expire"), 1);
         invariant_everyJobHolds();
     }
 }

@@ -122,6 +122,56 @@ contract JobAttacksTest is JobKit {
         escrow.claim(terms, 0, made, all);
     }
 
+    /// Only the provider itself needs no signature, and a word is about one attempt that is at work.
+    function test_aReleaseIsTheQuorumsAndOfOneAttempt() public {
+        bytes[] memory first = sign(releasedHash(job, 0, 1), 0, 2);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.PartUnknown.selector, uint32(0)));
+        escrow.release(terms, 0, 1, first);
+        assign(0, ANNA);
+        bytes[] memory none = new bytes[](0);
+        vm.prank(STRANGER);
+        vm.expectRevert(IJobEscrow.SignaturesInvalid.selector);
+        escrow.release(terms, 0, 1, none);
+        vm.prank(BERT);
+        vm.expectRevert(IJobEscrow.SignaturesInvalid.selector);
+        escrow.release(terms, 0, 1, none);
+        // Of another part, attempt or job; too few.
+        bytes32[3] memory others = [releasedHash(job, 1, 1), releasedHash(job, 0, 2), releasedHash(job + 1, 0, 1)];
+        for (uint256 i = 0; i < 3; i++) {
+            bytes[] memory all = sign(others[i], 0, 2);
+            vm.expectRevert(IJobEscrow.SignaturesInvalid.selector);
+            escrow.release(terms, 0, 1, all);
+        }
+        bytes[] memory one = new bytes[](1);
+        one[0] = first[0];
+        vm.expectRevert(IJobEscrow.SignaturesInvalid.selector);
+        escrow.release(terms, 0, 1, one);
+        // Its provider, of another attempt than the one at work.
+        vm.prank(ANNA);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.WrongAttempt.selector, uint16(1)));
+        escrow.release(terms, 0, 2, none);
+        escrow.release(terms, 0, 1, first);
+        refusedIn(0, IJobEscrow.PartState.Open);
+        escrow.release(terms, 0, 1, first);
+        // The same word does nothing to the next attempt.
+        assign(0, BERT);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.WrongAttempt.selector, uint16(2)));
+        escrow.release(terms, 0, 1, first);
+        vm.expectRevert(IJobEscrow.SignaturesInvalid.selector);
+        escrow.release(terms, 0, 2, first);
+        vm.prank(ANNA);
+        vm.expectRevert(IJobEscrow.SignaturesInvalid.selector);
+        escrow.release(terms, 0, 2, none);
+        // What is claimed stays, also where its provider or the quorum says otherwise.
+        claim(0, "", "");
+        bytes[] memory second = sign(releasedHash(job, 0, 2), 0, 2);
+        refusedIn(0, IJobEscrow.PartState.Claimed);
+        escrow.release(terms, 0, 2, second);
+        vm.prank(BERT);
+        refusedIn(0, IJobEscrow.PartState.Claimed);
+        escrow.release(terms, 0, 2, second);
+    }
+
     function test_aClaimIsItsProvidersAndStored() public {
         assign(0, ANNA);
         (IJobEscrow.Claim memory made, bytes32 hash,) = claimFor(0, "", "");

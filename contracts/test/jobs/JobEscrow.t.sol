@@ -237,6 +237,29 @@ contract JobEscrowTest is JobKit {
         assertEq(token.balanceOf(address(escrow)), 6 * uint256(BOND) + 3 * uint256(COST));
     }
 
+    /// The part at work is finished and paid; nothing is begun any more; what is lost then is the customer's,
+    /// whoever says so.
+    function test_cancelledWhileAPartRuns() public {
+        fund();
+        work(0, ANNA);
+        assign(1, ANNA);
+        vm.prank(CUSTOMER);
+        escrow.cancel(terms);
+        assertEq(escrow.owedTo(CUSTOMER), COST);
+        release(1);
+        IJobEscrow.Assignment memory again = assignmentOf(1);
+        bytes[] memory all = sign(assignmentHash(again, ANNA), 0, 2);
+        vm.prank(ANNA);
+        vm.expectRevert(abi.encodeWithSelector(IJobEscrow.PartUnknown.selector, uint32(1)));
+        escrow.assign(terms, again, all);
+        expire(1);
+        mustBeIn(1, IJobEscrow.PartState.Refunded);
+        assertEq(escrow.owedTo(CUSTOMER), 2 * COST);
+        later(WINDOW + 1);
+        settle(0);
+        assertEq(escrow.owedTo(ANNA), 1000);
+    }
+
     function test_nobodyCame() public {
         fund();
         later(2 days);
@@ -349,6 +372,42 @@ contract JobEscrowTest is JobKit {
         escrow.settle(terms, 0);
         refusedIn(0, IJobEscrow.PartState.Settled);
         escrow.expire(terms, 0);
+    }
+
+    /// Its host died: another begins at once. The bond is free, and what comes too late is not taken.
+    function test_releasedByTheQuorum() public {
+        fund();
+        assign(0, ANNA);
+        assertEq(escrow.depositOf(ANNA).locked, BOND);
+        vm.expectEmit(address(escrow));
+        emit IJobEscrow.Reopened(job, 0, ANNA, 1);
+        release(0);
+        mustBeIn(0, IJobEscrow.PartState.Open);
+        assertEq(escrow.depositOf(ANNA).free, 3 * BOND);
+        assertEq(escrow.depositOf(ANNA).locked, 0);
+        (IJobEscrow.Claim memory made, bytes32 hash,) = claimFor(0, "", "");
+        bytes[] memory stored = sign(storedHash(0, 1, hash), 0, 1);
+        vm.prank(ANNA);
+        refusedIn(0, IJobEscrow.PartState.Open);
+        escrow.claim(terms, 0, made, stored);
+        work(0, BERT);
+        assertEq(part(0).attempt, 2);
+        later(WINDOW + 1);
+        settle(0);
+        assertEq(escrow.owedTo(BERT), 1000);
+    }
+
+    function test_handedBackByItsProvider() public {
+        fund();
+        assign(0, ANNA);
+        vm.prank(ANNA);
+        escrow.release(terms, 0, 1, new bytes[](0));
+        mustBeIn(0, IJobEscrow.PartState.Open);
+        assertEq(escrow.depositOf(ANNA).free, 3 * BOND);
+        // It was somebody's once: the customer takes it back like any other that is open.
+        vm.prank(CUSTOMER);
+        escrow.expire(terms, 0);
+        mustBeIn(0, IJobEscrow.PartState.Refunded);
     }
 
     function test_anOpenPartIsRefunded() public {

@@ -166,6 +166,12 @@ abstract contract JobKit is Cheats {
         return keccak256(abi.encode(kind, job, one.part, one.attempt, provider, one.until, one.draw));
     }
 
+    function releasedHash(uint256 job_, uint32 number, uint16 attempt) internal pure returns (bytes32) {
+        return keccak256(
+            abi.encode(keccak256("Released(uint256 job,uint32 part,uint16 attempt)"), job_, number, attempt)
+        );
+    }
+
     function storedHash(uint32 number, uint16 attempt, bytes32 claimHash) internal view returns (bytes32) {
         bytes32 kind = keccak256("Stored(uint256 job,uint32 part,uint16 attempt,bytes32 claim)");
         return keccak256(abi.encode(kind, job, number, attempt, claimHash));
@@ -270,6 +276,14 @@ abstract contract JobKit is Cheats {
     function expire(uint32 number) internal {
         vm.prank(STRANGER);
         escrow.expire(terms, number);
+    }
+
+    /// By a stranger, who brings the quorum's word.
+    function release(uint32 number) internal {
+        uint16 attempt = part(number).attempt;
+        bytes[] memory all = sign(releasedHash(job, number, attempt), 0, 2);
+        vm.prank(STRANGER);
+        escrow.release(terms, number, attempt, all);
     }
 
     function convict(uint32 number, string memory from, string memory to, address accuser) internal {

@@ -5,8 +5,11 @@ import { decimal, note } from "./base.ts";
 import { jobClaim } from "./job-claim.ts";
 import { atMs, chainHex, count, micros, ppm, providerId, said } from "./primitives.ts";
 
-const outcome = z.enum(["checked", "paid", "lost", "late", "declined", "convicted"]);
-const counts = { checked: count, paid: count, lost: count, late: count, declined: count, convicted: count };
+const outcome = z.enum(["checked", "paid", "lost", "late", "declined", "returned", "convicted"]);
+const counts = {
+	...{ checked: count, paid: count, lost: count, late: count, declined: count },
+	...{ returned: count, convicted: count },
+};
 
 export const jobMarket = z.object({
 	nowMs: atMs,

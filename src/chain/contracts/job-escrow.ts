@@ -89,6 +89,14 @@ export const settlePartCall = (contracts: Addressed, terms: JobTerms, part: numb
 export const expirePartCall = (contracts: Addressed, terms: JobTerms, part: number): Call =>
 	callOf(contracts, "jobEscrow", "expire", terms, part);
 
+/** An assigned part is open again: by its provider without signatures, by anybody with the quorum's word. */
+export const releasePartCall = (
+	contracts: Addressed,
+	terms: JobTerms,
+	{ part, attempt }: Pick<AttemptOf, "part" | "attempt">,
+	signatures: readonly Hex[],
+): Call => callOf(contracts, "jobEscrow", "release", terms, part, attempt, signatures);
+
 /** One attempt of a part, as validators sign it. */
 export interface AttemptOf {
 	readonly job: bigint;
@@ -108,6 +116,7 @@ const TYPES = {
 		{ name: "until", type: "uint64" },
 		{ name: "draw", type: "bytes32" },
 	],
+	Released: ATTEMPT,
 	Stored: [...ATTEMPT, { name: "claim", type: "bytes32" }],
 	Checked: [...ATTEMPT, { name: "claim", type: "bytes32" }, { name: "audits", type: "Audit[]" }],
 	Audit: [
@@ -132,6 +141,15 @@ export const signAssignment = (
 		types: TYPES,
 		primaryType: "Assignment",
 		message: { job, provider, ...assignment },
+	});
+
+/** Its provider is gone, or gets nowhere: another may have it. */
+export const signReleased = (validator: ChainAccount, contracts: Addressed, attempt: AttemptOf): Promise<Hex> =>
+	validator.signTypedData({
+		domain: domainOf(contracts),
+		types: TYPES,
+		primaryType: "Released",
+		message: { ...attempt },
 	});
 
 /** We hold result and segment list of the claim. */

@@ -1,6 +1,7 @@
 // A job in words, for terminals: its parts, its price, and one line for each thing that happens to it. Pure;
 // what providers and validators say is made harmless first.
 import type { Job, JobSummary, NetworkEvent } from "../../api/types.ts";
+import { cancelledText } from "../../market/jobs/cancelled.ts";
 import { totalMicros } from "../../market/jobs/check-offer.ts";
 import { formatPercent, wholeSpan } from "../../protocol/format-number.ts";
 import { powersOfChain } from "../../protocol/proof-powers.ts";
@@ -95,9 +96,15 @@ export function jobText({ id, spec, offer, record, isOver, createdAtMs }: Job, p
 		`  ${formatMicros(totalMicros(terms))} tokens at most: ${itemsText(terms)}`,
 		`  ${plural(spec.segments, "segment")} in ${plural(terms.parts, "part")}${offer.escrow === null ? "; no chain: a record of what is owed" : ""}`,
 		...provenOver(offer),
+		...cancelledLines(record),
 		table(columns, record.parts, paint),
 		"",
 	].join("\n");
+}
+
+function cancelledLines(record: Job["record"]): readonly string[] {
+	const text = cancelledText(record, (micros) => `${formatMicros(micros)} tokens`);
+	return text === null ? [] : [`  cancelled: ${text}`];
 }
 
 const statesText = (parts: JobSummary["parts"]): string => {
@@ -148,6 +155,7 @@ const WORDS: Readonly<Record<string, string>> = {
 	undisputed: "disputed no more",
 	paid: "paid",
 	reopened: "is open again",
+	returned: "handed back by",
 	recovered: "stands on chain, by",
 	convicted: "proof of fraud against",
 	refunded: "given back",

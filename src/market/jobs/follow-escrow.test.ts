@@ -23,7 +23,7 @@ test("every pair: by whoever the record has the part of now, or had it of last",
 	// In the order of FOUND.
 	assert.equal(kinds("open"), "- - taken recovered recovered refunded");
 	assert.equal(kinds("assigned"), "- - accepted recovered recovered -");
-	assert.equal(kinds("running"), "behind - - claimed recovered -");
+	assert.equal(kinds("running"), "behind released - claimed recovered -");
 	assert.equal(kinds("claimed"), "behind fell behind - settled fell");
 	assert.equal(kinds("paid"), "- - - - - -");
 	assert.equal(kinds("refunded"), "unrefunded unrefunded unrefunded recovered recovered -");
@@ -90,8 +90,13 @@ test("deadlines are the chain's", () => {
 });
 
 test("the escrow is told of an open part: that it is nobody's after its time, that an unknown claim had its window", () => {
-	const tell = (found: EscrowPart, nowS: number, isFallen = false) => mustTell(found, nowS, { isFallen });
-	assert.equal(tell(on("assigned"), 500), null);
+	const tell = (found: EscrowPart, nowS: number, isFallen = false, holder: number | null = null) =>
+		mustTell(found, nowS, { isFallen, holder });
+	assert.equal(tell(on("assigned"), 500), null, "of whoever the record never knew nothing is said");
+	// Before its time is over: the record gave it up.
+	assert.equal(tell(on("assigned"), 500, false, 1), "release");
+	assert.equal(tell(on("assigned"), 501, false, 1), "expire");
+	assert.equal(tell(on("claimed"), 500, false, 1), null, "a claim stands, whatever the record thinks");
 	assert.equal(tell(on("assigned"), 501), "expire");
 	assert.equal(tell(on("claimed"), 500), null);
 	assert.equal(tell(on("claimed"), 501), "settle");

@@ -32,6 +32,8 @@ export type EscrowNews =
 	/** Whoever had it in that attempt has locked its bond for it, whatever it said before. */
 	| { readonly kind: "taken"; readonly holder: number; readonly atMs: number }
 	| { readonly kind: "settled" | "refunded" }
+	/** Nobody has it any more: its provider handed it back, or its time is over. */
+	| { readonly kind: "released" }
 	/** Its claim is not there any more; which event ended it says why, and that it did. */
 	| { readonly kind: "fell" }
 	/**
@@ -101,6 +103,7 @@ export function escrowNews(part: Recorded, terms: Times, found: EscrowPart, know
 			break;
 		case "open":
 			if (part.state === "claimed" && isTheirs) return { kind: "fell" };
+			if (part.state === "running" && isTheirs) return { kind: "released" };
 			break;
 		case "untouched":
 			if (part.state === "open") return known.isCancelled ? { kind: "refunded" } : null;
@@ -135,16 +138,17 @@ function claimedNews(
 }
 
 /**
- * What the escrow must be told of a part that the record has open: that nobody has it any more; that a claim
- * which nobody here knows has had its window.
+ * What the escrow must be told of a part that the record has open: that nobody has it any more; that whoever
+ * had it by the record is gone, got nowhere, or handed it back; that a claim which nobody here knows has had
+ * its window.
  */
 export function mustTell(
 	found: EscrowPart,
 	nowS: number,
-	{ isFallen }: Pick<EscrowKnown, "isFallen">,
-): "expire" | "settle" | null {
+	{ isFallen, holder }: Pick<EscrowKnown, "isFallen" | "holder">,
+): "expire" | "settle" | "release" | null {
 	if (found.state !== "assigned" && found.state !== "claimed") return null;
 	if (isFallen) return "expire";
-	if (nowS <= found.untilS) return null;
-	return found.state === "assigned" ? "expire" : "settle";
+	if (nowS > found.untilS) return found.state === "assigned" ? "expire" : "settle";
+	return found.state === "assigned" && holder !== null ? "release" : null;
 }

@@ -68,6 +68,7 @@ export function offer(job: JobRecord, number: number, provider: string, nowMs: n
 	const part = job.parts[number]!;
 	mustBe(part, "assign", "open");
 	if (nowMs > job.terms.startByMs) throw stateBad(part, "assign", "the time to start is over");
+	if (isCancelled(job)) throw stateBad(part, "assign", "the rest of the job was given back");
 	if (part.excluded.includes(provider)) throw stateBad(part, "assign", "this provider had it before");
 	if (!mayBegin(job, number, provider)) throw stateBad(part, "assign", "the part before it is not checked");
 	const before = job.parts[number - 1];
@@ -99,6 +100,13 @@ export function accept(job: JobRecord, number: number, nowMs: number): JobRecord
 export function decline(job: JobRecord, number: number): JobRecord {
 	const part = job.parts[number]!;
 	mustBe(part, "decline", "assigned");
+	return withPart(job, reopened(part));
+}
+
+/** The provider gives up what it has begun, before its time is over. */
+export function handBack(job: JobRecord, number: number): JobRecord {
+	const part = job.parts[number]!;
+	mustBe(part, "hand back", "running");
 	return withPart(job, reopened(part));
 }
 
@@ -316,9 +324,16 @@ export function convict(job: JobRecord, number: number): JobRecord {
 export function refund(job: JobRecord, number: number, nowMs: number, by: "customer" | "anyone"): JobRecord {
 	const part = job.parts[number]!;
 	mustBe(part, "refund", "open");
-	if (by === "anyone" && nowMs <= job.terms.startByMs) throw stateBad(part, "refund", "it can still be assigned");
+	if (by === "anyone" && nowMs <= job.terms.startByMs && !isCancelled(job))
+		throw stateBad(part, "refund", "it can still be assigned");
 	return withPart(job, { ...part, state: "refunded" });
 }
+
+/**
+ * The customer took back what nobody had. Parts go in order, so nothing that is open then is begun any more:
+ * it is given back, too. What somebody works at is finished and paid.
+ */
+export const isCancelled = ({ parts }: JobRecord): boolean => parts.some(({ state }) => state === "refunded");
 
 /** How a part stands on chain, where the record had given it up. */
 export interface Recovery {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobPart, JobRecord, JobTerms } from "../../protocol/network/job.ts";
 import { DEFAULT_PARAMS as P } from "../params.ts";
-import { newJob } from "./job-rules.ts";
+import { newJob, offer, refund } from "./job-rules.ts";
 import { isAtWork, nextLookMs, nextSteps } from "./next-steps.ts";
 
 const TERMS: JobTerms = {
@@ -62,8 +62,38 @@ test("the next part: for anyone behind what is checked or paid, for its own prov
 	assert.deepEqual(after({ ...claimed, provider: null }), []);
 	assert.deepEqual(after({ ...claimed, isDisputed: true }), []);
 	assert.deepEqual(after({ ...claimed, isChecked: true, isDisputed: true }), []);
-	for (const state of ["open", "assigned", "running", "refunded"] as const)
+	for (const state of ["open", "assigned", "running"] as const)
 		assert.deepEqual(after({ state, provider: "a", lastBeatMs: 0 }), []);
+});
+
+test("nobody is lost for a silence in which the validator was not there to hear", () => {
+	const at = { state: "running", provider: "a", untilMs: 1e9, lastBeatMs: 0, lastProgressMs: 0 } as const;
+	const job = jobOf(at);
+	const kinds = (nowMs: number, sinceMs: number) => nextSteps(job, nowMs, P, sinceMs).map(({ kind }) => kind);
+	const backMs = 5 * BEATS;
+	assert.deepEqual(kinds(backMs, 0), ["reopen"]);
+	assert.deepEqual(kinds(backMs, backMs), ["verify"]);
+	assert.deepEqual(kinds(backMs + BEATS, backMs), ["verify"]);
+	assert.deepEqual(kinds(backMs + BEATS + 1, backMs), ["reopen"]);
+	// What is late is late all the same.
+	assert.deepEqual(
+		nextSteps(jobOf({ ...at, untilMs: 9 }), 10, P, 10).map(({ kind }) => kind),
+		["reopen"],
+	);
+});
+
+test("cancelled: what somebody has goes on, nothing else is begun, and what comes open is given back", () => {
+	const back = { state: "refunded" } as const;
+	const claimed = { state: "claimed", provider: "a", claim: "c", isChecked: true, untilMs: 1e9 } as const;
+	const at = { state: "running", provider: "a", untilMs: 1e9, lastBeatMs: 0, lastProgressMs: 0 } as const;
+	assert.deepEqual(steps(5, claimed, at, back), [{ kind: "verify", part: 1 }]);
+	assert.deepEqual(steps(5, { ...claimed, untilMs: 4 }, at, back)[0], { kind: "settle", part: 0 });
+	// Its host was lost after the cancel.
+	assert.deepEqual(steps(5, claimed, { attempt: 1 }, back), [{ kind: "refund", part: 1 }]);
+	const open = jobOf(claimed, { attempt: 1 }, back);
+	assert.equal(refund(open, 1, 5, "anyone").parts[1]!.state, "refunded", "before its time to start is over");
+	assert.throws(() => offer(open, 1, "b", 5, P), { code: "JOB_STATE", message: /given back/ });
+	assert.throws(() => refund(jobOf(claimed, {}), 1, 5, "anyone"), { code: "JOB_STATE" });
 });
 
 test("in the order of the parts: an earlier one is settled before a later one", () => {

@@ -3,7 +3,7 @@
 import type { JobPart, JobRecord } from "../../protocol/network/job.ts";
 import { methodOf } from "../../verify/methods/methods.ts";
 import type { Params } from "../params.ts";
-import { type Lapse, lapse, lapsesAtMs } from "./job-rules.ts";
+import { isCancelled, type Lapse, lapse, lapsesAtMs } from "./job-rules.ts";
 
 export type JobStep =
 	/** Open, and somebody may begin it. `only`: nobody else than this provider, who goes on at its own risk. */
@@ -30,17 +30,26 @@ function beginner({ parts }: JobRecord, { part, excluded }: JobPart): "anyone" |
 	return provider === null || excluded.includes(provider) ? "nobody" : { only: provider };
 }
 
-function stepsOf(job: JobRecord, part: JobPart, nowMs: number, params: Params): JobStep[] {
+interface Now {
+	readonly nowMs: number;
+	readonly isGivenBack: boolean;
+	/** Since when signs of life could reach anybody here. */
+	readonly heardSinceMs: number;
+}
+
+function stepsOf(job: JobRecord, part: JobPart, { nowMs, isGivenBack, heardSinceMs }: Now, params: Params): JobStep[] {
 	const at = part.part;
 	if (part.state === "open") {
-		if (nowMs > job.terms.startByMs) return [{ kind: "refund", part: at }];
+		if (nowMs > job.terms.startByMs || isGivenBack) return [{ kind: "refund", part: at }];
 		const who = beginner(job, part);
 		if (who === "nobody") return [];
 		return [{ kind: "draw", part: at, only: who === "anyone" ? null : who.only }];
 	}
 	if (part.state === "assigned" || part.state === "running") {
 		const why = lapse(job, at, nowMs, params);
-		if (why !== null) return [{ kind: "reopen", part: at, why }];
+		// Nobody is lost for a silence in which nobody listened.
+		const isHeard = nowMs > heardSinceMs + params.jobBeatMs * params.jobBeatMisses;
+		if (why !== null && (why !== "lost" || isHeard)) return [{ kind: "reopen", part: at, why }];
 		return part.state === "assigned" ? [{ kind: "remind", part: at }] : [{ kind: "verify", part: at }];
 	}
 	if (part.state !== "claimed") return [];
@@ -65,9 +74,15 @@ export function isAtWork(job: JobRecord): boolean {
 	});
 }
 
-/** In the order of the parts: an earlier one is settled before a later one. */
-export function nextSteps(job: JobRecord, nowMs: number, params: Params): JobStep[] {
-	return job.parts.flatMap((part) => stepsOf(job, part, nowMs, params));
+/** In the order of the parts: an earlier one is settled before a later one. `heardSinceMs`: see Now. */
+export function nextSteps(
+	job: JobRecord,
+	nowMs: number,
+	params: Params,
+	heardSinceMs = Number.NEGATIVE_INFINITY,
+): JobStep[] {
+	const now = { nowMs, isGivenBack: isCancelled(job), heardSinceMs };
+	return job.parts.flatMap((part) => stepsOf(job, part, now, params));
 }
 
 /** When time alone changes what is to be done; null: never. */

@@ -16,7 +16,7 @@ import {
 } from "./fitting-hosts.ts";
 import { missText } from "./miss-text.ts";
 import { type QuoteInput, quoteJob } from "./quote.ts";
-import { drawWeightPpm, reputationOf } from "./reputation.ts";
+import { drawWeightPpm, reputationOf, type WorkRow } from "./reputation.ts";
 
 const P = DEFAULT_PARAMS;
 const host = (n: number, more: Partial<JobHost> = {}): JobHost => ({
@@ -151,14 +151,18 @@ test("one owner, and one network, stands once on the list", () => {
 
 const segmentsOf = (segment: WorkTime) => ({ init: NONE, segment });
 const INPUT: QuoteInput = {
-	...{ segments: 400, time: segmentsOf(products(9000)), peakBytes: 10e9, perWindow: 4 },
+	...{ segments: 400, time: segmentsOf(products(9000)), peakBytes: 10e9 },
+	// 34 windows of a part fit on a disk: one is four segments of a part of 134.
+	...{ stateBytes: Math.floor(2 ** 34 / 34), givenBytes: 0 },
 	method: { name: "sampled", count: 16 },
 	...{ mostMicros: null, gasMicros: 0, nowMs: 1000 },
 };
+/** Parts of 20 minutes, so that the numbers are round. How long parts are is part-length.test.ts's. */
+const LONG = { ...P, jobPartMs: 1_200_000 };
 const HOSTS = [host(1), host(2, { pricePerHourMicros: 7_200_000 }), host(3), host(4), host(5, { memoryBytes: 1e9 })];
 
-test("a quote: parts of some 20 minutes, the dearest of the cheaper half, everything in it", () => {
-	const quote = quoteJob(INPUT, HOSTS, P);
+test("a quote: parts of one length, the dearest of the cheaper half, everything in it", () => {
+	const quote = quoteJob(INPUT, HOSTS, LONG);
 	// 3,600 s of work: three parts.
 	assert.deepEqual([quote.parts, quote.estimatedMs, quote.hosts], [3, 134 * 9000, 3]);
 	assert.equal(quote.priceMicros, 134 * 9000);
@@ -169,60 +173,60 @@ test("a quote: parts of some 20 minutes, the dearest of the cheaper half, everyt
 	assert.equal(quote.referenceMs, quote.estimatedMs, "these hosts are the reference");
 	// Each part may need its time twice, the last one too; the escrow waits a year at most.
 	assert.equal(quote.startByMs, 1000 + P.jobStartMs + 5 * quote.workMs);
-	const year = quoteJob({ ...INPUT, segments: 400_000 }, HOSTS, P);
+	const year = quoteJob({ ...INPUT, segments: 400_000 }, HOSTS, LONG);
 	assert.ok(year.startByMs < 365 * 86_400_000, `${year.startByMs}`);
 	assert.ok(Math.abs(quote.tenthFound - 0.815) < 0.001);
 	assert.ok(quote.bondMicros >= quote.priceMicros / 2);
-	const twice = quoteJob({ ...INPUT, method: { name: "redundant", count: 2 } }, HOSTS, P);
+	const twice = quoteJob({ ...INPUT, method: { name: "redundant", count: 2 } }, HOSTS, LONG);
 	// The second one, and the random audit.
 	assert.equal(twice.auditMicros, Math.ceil(twice.priceMicros * 2.4));
 	assert.equal(twice.tenthFound, 1);
-	const open = quoteJob({ ...INPUT, method: { name: "optimistic", count: 0 } }, HOSTS, P);
+	const open = quoteJob({ ...INPUT, method: { name: "optimistic", count: 0 } }, HOSTS, LONG);
 	assert.equal(open.auditMicros, Math.ceil(open.priceMicros * 1.2), "one of a whole part");
 	assert.deepEqual([open.windowMs, open.checkedMs], [P.jobWindowMs, P.jobCheckedMs]);
 	assert.equal(open.bondMicros, 9 * open.priceMicros);
 	// Only what a guest signed, whose owner cannot change its work; the rest is as if nothing were signed.
 	const attested = { ...INPUT, method: { name: "attested", count: 0 } } as const;
 	const hosted = HOSTS.map((one, i) => ({ ...one, attested: i === 2 ? ("hosted" as const) : ("measured" as const) }));
-	const signed = quoteJob(attested, hosted, P);
+	const signed = quoteJob(attested, hosted, LONG);
 	assert.deepEqual([signed.hosts, signed.isSimulated, signed.tenthFound], [1, false, 0.1]);
 	assert.equal(signed.auditMicros, Math.ceil(signed.priceMicros * 1.2), "one of a whole part");
 	assert.equal(signed.bondMicros, 9 * signed.priceMicros);
 	assert.deepEqual([signed.windowMs, signed.checkedMs], [P.jobWindowMs, P.jobCheckedMs]);
 	const minted = hosted.map((one) => ({ ...one, isSimulated: true }));
-	assert.equal(quoteJob(attested, minted, P).isSimulated, true);
-	assert.equal(quoteJob(INPUT, minted, P).isSimulated, false, "another method rests on nothing that is signed");
+	assert.equal(quoteJob(attested, minted, LONG).isSimulated, true);
+	assert.equal(quoteJob(INPUT, minted, LONG).isSimulated, false, "another method rests on nothing that is signed");
 	// Evidence never makes a window longer; without any it is as long as the setting says.
-	const short = { ...P, jobWindowMs: 5, jobCheckedMs: 10 };
+	const short = { ...LONG, jobWindowMs: 5, jobCheckedMs: 10 };
 	assert.equal(quoteJob(INPUT, HOSTS, short).windowMs, 10);
 	assert.equal(quoteJob({ ...INPUT, method: open.method }, HOSTS, short).windowMs, 5);
 	assert.equal(quote.windowMs, P.jobWindowMs);
 	// As long by its bytes as by its products.
-	const wide = quoteJob({ ...INPUT, time: segmentsOf({ ...NONE, memoryNs: 9e12 / 1000 }) }, HOSTS, P);
+	const wide = quoteJob({ ...INPUT, time: segmentsOf({ ...NONE, memoryNs: 9e12 / 1000 }) }, HOSTS, LONG);
 	assert.deepEqual(
 		[wide.parts, wide.estimatedMs, wide.priceMicros],
 		[quote.parts, quote.estimatedMs, quote.priceMicros],
 	);
 	// The first and the last window, the drawn one, and a segment more; never more than all.
 	const few = { method: { name: "sampled", count: 1 }, segments: 20 } as const;
-	const audited = quoteJob({ ...INPUT, ...few, perWindow: 4 }, HOSTS, P);
+	const audited = quoteJob({ ...INPUT, ...few, stateBytes: 2 ** 34 / 5 }, HOSTS, LONG);
 	assert.equal(audited.auditMicros, Math.ceil((audited.priceMicros * 13 * 1.2) / 20));
-	const all = quoteJob({ ...INPUT, ...few, perWindow: 10 }, HOSTS, P);
+	const all = quoteJob({ ...INPUT, ...few, method: { name: "sampled", count: 2 }, stateBytes: 2 ** 34 }, HOSTS, LONG);
 	assert.equal(all.auditMicros, Math.ceil(all.priceMicros * 1.2));
 	// Gas of a dispute is in the bond, with a fifth.
-	const gas = quoteJob({ ...INPUT, gasMicros: 1e8 }, HOSTS, P);
+	const gas = quoteJob({ ...INPUT, gasMicros: 1e8 }, HOSTS, LONG);
 	assert.equal(gas.bondMicros, 4 * gas.auditMicros + 1.2e8);
 	// Seven segments in five parts are two each, so four parts are enough.
-	const uneven = quoteJob({ ...INPUT, segments: 7, time: segmentsOf(products(800_000)) }, HOSTS, P);
+	const uneven = quoteJob({ ...INPUT, segments: 7, time: segmentsOf(products(800_000)) }, HOSTS, LONG);
 	assert.deepEqual(
 		[uneven.parts, uneven.totalMicros],
 		[4, 4 * (uneven.priceMicros + uneven.feeMicros + uneven.auditMicros)],
 	);
 	// Never more parts than segments, and at least one; what costs nothing costs the least there is.
-	assert.equal(quoteJob({ ...INPUT, segments: 2, time: segmentsOf(products(9e7)) }, HOSTS, P).parts, 2);
-	const free = quoteJob({ ...INPUT, segments: 1, time: segmentsOf(NONE) }, HOSTS, P);
+	assert.equal(quoteJob({ ...INPUT, segments: 2, time: segmentsOf(products(9e7)) }, HOSTS, LONG).parts, 2);
+	const free = quoteJob({ ...INPUT, segments: 1, time: segmentsOf(NONE) }, HOSTS, LONG);
 	assert.deepEqual([free.parts, free.priceMicros, free.estimatedMs], [1, P.jobLeastPaidMs, 0], "a minute of it");
-	const small = quoteJob({ ...INPUT, segments: 2, time: segmentsOf(products(1000)) }, HOSTS, P);
+	const small = quoteJob({ ...INPUT, segments: 2, time: segmentsOf(products(1000)) }, HOSTS, LONG);
 	assert.deepEqual([small.parts, small.workMs], [1, P.jobLeastWorkMs]);
 	// A dear host does not set the price of three cheap ones; nor does one that nobody could check.
 	assert.ok(quote.priceMicros < costMicros({ time: products(9000 * 134) }, HOSTS[1]!, P));
@@ -232,7 +236,7 @@ test("a job that is paid by proof pays provers instead of auditors, and waits as
 	const method = { name: "zk", count: 0 } as const;
 	const leastWindowMs = 2 * P.jobWindowMs;
 	const quoted = (ops: number, gasMicros = 0) =>
-		quoteJob({ ...INPUT, method, gasMicros, proving: { ops, leastWindowMs } }, HOSTS, P);
+		quoteJob({ ...INPUT, method, gasMicros, proving: { ops, leastWindowMs } }, HOSTS, LONG);
 	const [cheap, dear] = [quoted(1e15), quoted(4e15)];
 	const each = Math.ceil(cheap.segments / cheap.parts);
 	assert.ok(Math.abs(dear.auditMicros / cheap.auditMicros - 4) < 0.01, `${dear.auditMicros} ${cheap.auditMicros}`);
@@ -243,10 +247,10 @@ test("a job that is paid by proof pays provers instead of auditors, and waits as
 });
 
 test("the dearest of the cheaper half sets the price, the slowest of them the parts; who does not fit sets nothing", () => {
-	const one = quoteJob(INPUT, [host(1)], P);
+	const one = quoteJob(INPUT, [host(1)], LONG);
 	assert.deepEqual([one.hosts, one.priceMicros], [1, 134 * 9000]);
 	const priced = (prices: readonly number[]) => prices.map((n) => host(n, { pricePerHourMicros: 3_600_000 * n }));
-	const price = (hosts: readonly JobHost[]) => quoteJob(INPUT, hosts, P).priceMicros / one.priceMicros;
+	const price = (hosts: readonly JobHost[]) => quoteJob(INPUT, hosts, LONG).priceMicros / one.priceMicros;
 	assert.equal(price(priced([7, 6, 5, 4, 3, 2, 1])), 4, "four of seven");
 	assert.equal(price(priced([1, 2, 3, 4, 5, 6])), 3);
 	assert.equal(price(priced([1, 2, 3, 4])), 3, "three at least");
@@ -259,18 +263,18 @@ test("the dearest of the cheaper half sets the price, the slowest of them the pa
 		[host(1), slow],
 		[slow, host(1)],
 	]) {
-		const { parts, estimatedMs, priceMicros, workMs } = quoteJob(INPUT, hosts, P);
+		const { parts, estimatedMs, priceMicros, workMs } = quoteJob(INPUT, hosts, LONG);
 		assert.deepEqual([parts, estimatedMs, priceMicros], [6, 67 * 18_000, 67 * 9000]);
 		assert.equal(workMs, 5 * estimatedMs);
 	}
-	assert.equal(quoteJob({ ...INPUT, segments: 410 }, [host(1)], P).parts, 4, "a little more than three");
+	assert.equal(quoteJob({ ...INPUT, segments: 410 }, [host(1)], LONG).parts, 4, "a little more than three");
 });
 
 test("long training on cards as measured: none is late, and their time is paid", () => {
 	// A step of GPT-2 124M: by the model, and what an H200 took (bench/results/h200-2026-11-16-training.json).
 	const [modelled, measuredMs] = [{ ...NONE, productsNs: 227_500_000 }, 217.8];
 	for (const segments of [1000, 5000, 20_000, 100_000]) {
-		const quote = quoteJob({ ...INPUT, segments, time: segmentsOf(modelled) }, HOSTS.slice(2), P);
+		const quote = quoteJob({ ...INPUT, segments, time: segmentsOf(modelled) }, HOSTS.slice(2), LONG);
 		const tookMs = Math.ceil(segments / quote.parts) * measuredMs;
 		assert.ok(quote.workMs > 2 * tookMs, `${segments} steps: limit ${quote.workMs} ms, ${tookMs} ms measured`);
 		assert.ok(quote.priceMicros >= tookMs, `${segments} steps: ${quote.priceMicros} for ${tookMs} ms`);
@@ -279,7 +283,7 @@ test("long training on cards as measured: none is late, and their time is paid",
 
 test("the init phase is paid for, and has its time", () => {
 	const init = (ms: number) =>
-		quoteJob({ ...INPUT, segments: 2, time: { init: products(ms), segment: NONE } }, [host(1)], P);
+		quoteJob({ ...INPUT, segments: 2, time: { init: products(ms), segment: NONE } }, [host(1)], LONG);
 	assert.deepEqual([init(77_000).priceMicros, init(77_000).workMs], [77_000, P.jobLeastWorkMs]);
 	assert.deepEqual([init(180_000).priceMicros, init(180_000).workMs], [180_000, 900_000]);
 });
@@ -287,21 +291,21 @@ test("the init phase is paid for, and has its time", () => {
 test("a host that proves to be slow is not paid more for it", () => {
 	const slowly = (n: number, share: number) =>
 		host(n, { int8OpsPerS: PROVEN_H200.int8OpsPerS * share, pricePerHourMicros: 3_600_000 });
-	const honest = quoteJob(INPUT, [host(1), host(2), host(3)], P);
-	const held = quoteJob(INPUT, [host(1), host(2), slowly(3, 0.5)], P);
+	const honest = quoteJob(INPUT, [host(1), host(2), host(3)], LONG);
+	const held = quoteJob(INPUT, [host(1), host(2), slowly(3, 0.5)], LONG);
 	assert.equal(held.referenceMs, honest.referenceMs);
 	// A tenth is what figures may differ by. The slow one does not take part at its price an hour.
 	assert.equal(held.priceMicros, Math.ceil(1.1 * honest.priceMicros));
 	assert.deepEqual([held.hosts, held.estimatedMs], [2, honest.estimatedMs]);
 	// At half of it, it does: for the same pay, whatever it asked.
 	const cheap = { ...slowly(3, 0.5), pricePerHourMicros: 1_800_000 };
-	const joined = quoteJob({ ...INPUT, segments: 60 }, [host(1), host(2), cheap], P);
+	const joined = quoteJob({ ...INPUT, segments: 60 }, [host(1), host(2), cheap], LONG);
 	assert.deepEqual([joined.hosts, joined.priceMicros], [3, 60 * 9000]);
 	// Where the method needs it, there is no other price.
 	const needed = quoteJob(
 		{ ...INPUT, segments: 60, method: { name: "redundant", count: 2 } },
 		[host(1), slowly(2, 0.5)],
-		P,
+		LONG,
 	);
 	assert.deepEqual([needed.hosts, needed.priceMicros], [2, 2 * 60 * 9000]);
 });
@@ -309,19 +313,19 @@ test("a host that proves to be slow is not paid more for it", () => {
 test("the customer says what an hour of work is paid: whoever asks more is not drawn", () => {
 	const small = { ...INPUT, segments: 100 };
 	const hosts = [host(1), host(2, { pricePerHourMicros: 7_200_000 })];
-	const at = (hourMicros: number) => quoteJob({ ...small, hourMicros }, hosts, P);
+	const at = (hourMicros: number) => quoteJob({ ...small, hourMicros }, hosts, LONG);
 	assert.deepEqual([at(3_600_000).priceMicros, at(3_600_000).hosts], [900_000, 1]);
 	assert.deepEqual([at(7_200_000).priceMicros, at(7_200_000).hosts], [1_800_000, 2]);
 	assert.throws(() => at(3_599_000), { code: "JOB_NO_PROVIDER", message: /costs 0\.9 tokens for a part/ });
 	assert.throws(() => at(0), { code: "JOB_NO_PROVIDER" });
-	const least = quoteJob({ ...small, time: segmentsOf(NONE), hourMicros: 3_600_000 }, hosts, P);
+	const least = quoteJob({ ...small, time: segmentsOf(NONE), hourMicros: 3_600_000 }, hosts, LONG);
 	assert.equal(least.priceMicros, P.jobLeastPaidMs, "a minute of it");
 });
 
 test("no host, no host with the memory, too dear: refused with what is missing", () => {
 	const refused = (input: Partial<QuoteInput>, hosts: readonly JobHost[], code: string, words: RegExp) =>
 		assert.throws(
-			() => quoteJob({ ...INPUT, ...input }, hosts, P),
+			() => quoteJob({ ...INPUT, ...input }, hosts, LONG),
 			(error) => error instanceof AssayError && error.code === code && words.test(error.message) && error.hint !== "",
 		);
 	const none = (hosts: readonly JobHost[], words: RegExp, input: Partial<QuoteInput> = {}) =>
@@ -364,25 +368,25 @@ test("no host, no host with the memory, too dear: refused with what is missing",
 		{ ...two, absent: [away("valid", "gemm.int8"), away("invalid")] },
 	);
 	assert.throws(
-		() => quoteJob(INPUT, [], P),
+		() => quoteJob(INPUT, [], LONG),
 		(error) => error instanceof AssayError && /Try later: a provider is proven some minutes/.test(error.hint ?? ""),
 	);
 	assert.throws(
-		() => quoteJob(INPUT, all({ methods: ["optimistic"] }), P),
+		() => quoteJob(INPUT, all({ methods: ["optimistic"] }), LONG),
 		(error) =>
 			error instanceof AssayError &&
 			/another --method/.test(error.hint ?? "") &&
 			/^no provider fits: the nearest one, 0{12}, /.test(error.message),
 	);
-	const exact = quoteJob(INPUT, HOSTS, P).totalMicros;
-	assert.equal(quoteJob({ ...INPUT, mostMicros: exact }, HOSTS, P).totalMicros, exact);
+	const exact = quoteJob(INPUT, HOSTS, LONG).totalMicros;
+	assert.equal(quoteJob({ ...INPUT, mostMicros: exact }, HOSTS, LONG).totalMicros, exact);
 	refused({ mostMicros: exact - 1 }, HOSTS, "JOB_PRICE", /: 0\.000001 tokens more/);
 	// One of two takes no part that is so long: then there is no second one.
 	const short = [host(1), host(2, { mostWorkMs: 60_000 })];
 	none(short, /redundant:2 needs 2 providers, and 1 fit: the nearest other, 0+, takes parts of at most 60 s/, two);
 	// Whoever runs it a second time locks nothing.
 	const poor = HOSTS.map((one, i) => ({ ...one, freeBondMicros: i === 0 ? 1e12 : 0 }));
-	assert.equal(quoteJob({ ...INPUT, ...two }, poor, P).hosts, 1);
+	assert.equal(quoteJob({ ...INPUT, ...two }, poor, LONG).hosts, 1);
 	refused({ mostMicros: 10 }, HOSTS, "JOB_PRICE", /0\.00001 tokens are allowed: [\d.]+ tokens more/);
 });
 
@@ -398,7 +402,7 @@ test("reputation: from rows alone; a conviction bars, work weighs a fifth at mos
 	assert.equal(reputationOf([row("convicted", 5)], 5 + P.jobConvictionMs - 1, P).isBarred, true);
 	assert.equal(reputationOf([row("convicted", 5)], 5 + P.jobConvictionMs, P).isBarred, false);
 	const some = reputationOf([row("checked"), row("paid"), row("paid"), row("lost")], 0, P);
-	assert.deepEqual(some.counts, { checked: 1, paid: 2, lost: 1, late: 0, declined: 0, convicted: 0 });
+	assert.deepEqual(some.counts, { checked: 1, paid: 2, lost: 1, late: 0, declined: 0, returned: 0, convicted: 0 });
 	const weight = { jobWeightPpm: 200_000 };
 	assert.equal(drawWeightPpm(some, weight), 1_000_000 + Math.floor((200_000 * 2) / 14));
 	const late = { ...some, counts: { ...some.counts, late: 3 } };
@@ -416,4 +420,37 @@ test("reputation: from rows alone; a conviction bars, work weighs a fifth at mos
 		P,
 	);
 	assert.ok(least < 810_000 && least >= 800_000);
+});
+
+test("handing back: one of ten parts is free; whoever does it more often falls in the draw, and earns nothing", () => {
+	const of = (...outcomes: readonly WorkRow["outcome"][]) =>
+		reputationOf(
+			outcomes.map((outcome, atMs) => ({ outcome, atMs, valueMicros: 5 })),
+			100,
+			P,
+		);
+	const times = (count: number, ...outcomes: readonly WorkRow["outcome"][]) =>
+		Array.from({ length: count }, () => outcomes).flat();
+	const marks = (reputation: ReturnType<typeof of>) => [reputation.counts.returned, reputation.counts.late];
+	assert.deepEqual(marks(of("returned")), [1, 0], "the first one, of a newcomer too");
+	assert.deepEqual(marks(of("returned", "returned", "returned")), [1, 2]);
+	const done = times(9, "checked", "paid");
+	assert.deepEqual(marks(of("returned", ...done, "returned")), [2, 0]);
+	assert.deepEqual(marks(of("returned", ...done.slice(2), "returned")), [1, 1], "eight in between are too few");
+	// What was never begun is not a part: declining does not make room.
+	assert.deepEqual(marks(of("returned", ...times(20, "declined"), "returned")), [1, 1]);
+	// A free one neither helps nor harms; others are what late ones are.
+	const kept = of(...done, "returned");
+	assert.deepEqual([kept.checkedInARow, drawWeightPpm(kept, P)], [9, drawWeightPpm(of(...done), P)]);
+	assert.equal(of("returned", ...done.slice(2), "returned").checkedInARow, 0);
+	// Cherry-picking: every third part that turns out dear is handed back. And dribbling: all of them are.
+	const [honest, picks, dribbles] = [
+		of(...times(60, "checked", "paid")),
+		of(...times(20, "checked", "paid", "checked", "paid", "returned")),
+		of(...times(60, "returned")),
+	];
+	const weights = [honest, picks, dribbles].map((one) => drawWeightPpm(one, P));
+	assert.ok(weights[0]! > weights[1]! && weights[1]! > 1_000_000 && weights[2]! < 850_000, weights.join(" "));
+	assert.deepEqual([dribbles.valueMicros, dribbles.checkedInARow], [0, 0]);
+	assert.equal(picks.checkedInARow, 0, "its claims are audited like a newcomer's, and it earns for two of three");
 });

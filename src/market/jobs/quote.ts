@@ -6,6 +6,7 @@ import { codes } from "../../protocol/codes.ts";
 import type { JobMethod, JobTerms } from "../../protocol/network/job.ts";
 import { methodOf } from "../../verify/methods/methods.ts";
 import { PROVEN_H200, type ProgramTime, timeOfInt8 } from "../../work/cost/work-time.ts";
+import { perWindowOf } from "../../work/program/job-work.ts";
 import type { Params } from "../params.ts";
 import { auditMicros, bondMicros, chanceOfSkip, feeMicros, provingMicros } from "./economics.ts";
 import {
@@ -23,14 +24,17 @@ import {
 	partWork,
 } from "./fitting-hosts.ts";
 import { type AbsentHost, absentText, missText, tokensText } from "./miss-text.ts";
+import { partCount, partLengthMs } from "./part-length.ts";
 
 export interface QuoteInput {
 	/** Of the whole job, segment 0 counted. */
 	readonly segments: number;
 	readonly time: ProgramTime;
 	readonly peakBytes: number;
-	/** Segments between two kept states: the least that is run again. */
-	readonly perWindow: number;
+	/** State and results, which go from part to part. */
+	readonly stateBytes: number;
+	/** Constants and inputs. */
+	readonly givenBytes: number;
 	readonly method: JobMethod;
 	/** The customer's: null, no limit. */
 	readonly mostMicros: number | null;
@@ -53,6 +57,8 @@ export type JobQuote = Omit<JobTerms, "customer" | "program" | "inputs"> & {
 	readonly estimatedMs: number;
 	/** The same on an H200: what is paid for, whoever does it and however slowly. */
 	readonly referenceMs: number;
+	/** Segments between two kept states of a part: the least that is run again. */
+	readonly perWindow: number;
 	/** How many may be drawn. */
 	readonly hosts: number;
 	/** Chance, from 0 to 1, that a provider which skips a tenth is found. */
@@ -144,6 +150,18 @@ function guideMicros(able: readonly JobHost[], work: PartWork, needed: number, p
 const FIGURES_DIFFER = 10;
 const MIN_OFFERED = 3;
 
+/** How many parts hosts that may be drawn should do it in. */
+function partsOf(input: QuoteInput, hosts: readonly JobHost[], params: Params): number {
+	const { segments, time, stateBytes, givenBytes } = input;
+	const msOf = ({ time: of }: Pick<PartWork, "time">): readonly number[] =>
+		hosts.map((host) => modelledMs({ time: of }, host)).sort((a, b) => a - b);
+	const whole = msOf(partWork(input, segments));
+	const [slowestMs, middleMs] = [whole.at(-1)!, whole[(whole.length - 1) >> 1]!];
+	const initMs = Math.max(0, msOf({ time: time.init }).at(-1)! - msOf({ time: time.segment }).at(-1)!);
+	const costs = { initMs, spread: slowestMs / Math.max(1, middleMs) };
+	return partCount(segments, slowestMs, partLengthMs({ stateBytes, givenBytes, ...costs }, params));
+}
+
 /** `hosts` at work count as free: the job waits for them. Throws JOB_NO_PROVIDER, JOB_PRICE. */
 export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: Params): JobQuote {
 	const { segments, method, mostMicros, nowMs } = input;
@@ -168,9 +186,8 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 	};
 	const all = taking(whole);
 	mustFit(method, all.hosts.length, needed, () => nearestMiss(hosts, whole, all.limits, params), input.absent);
-	const slowestMs = Math.max(...all.hosts.map((host) => modelledMs(whole, host)));
-	const parts = Math.max(1, Math.min(segments, Math.ceil(slowestMs / params.jobPartMs)));
-	const each = Math.ceil(segments / parts);
+	const each = Math.ceil(segments / partsOf(input, all.hosts, params));
+	const perWindow = perWindowOf(each, input.stateBytes);
 	const work = partWork(input, each);
 	const offered = taking(work).hosts;
 	mustFit(method, offered.length, needed, () => nearestMiss(hosts, work, taking(work).limits, params), input.absent);
@@ -181,7 +198,7 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 	const proofMicros = (host: JobHost): number => hoursMicros(modelledMs(proof, host), host.pricePerHourMicros);
 	const audit =
 		proving === undefined
-			? auditMicros(priceMicros, audited(method.count, each, input.perWindow), each, params)
+			? auditMicros(priceMicros, audited(method.count, each, perWindow), each, params)
 			: provingMicros(Math.max(...offered.map(proofMicros)), each, input.gasMicros, params);
 	const fee = feeMicros(priceMicros, params);
 	// ⌈segments / parts⌉ a part may need fewer parts than were asked for.
@@ -211,7 +228,7 @@ export function quoteJob(input: QuoteInput, hosts: readonly JobHost[], params: P
 	);
 	return {
 		...{ method, segments, parts: count, priceMicros, feeMicros: fee, auditMicros: audit, totalMicros, estimatedMs },
-		referenceMs: modelledMs(work, PROVEN_H200),
+		...{ referenceMs: modelledMs(work, PROVEN_H200), perWindow },
 		bondMicros: bond,
 		startByMs: nowMs + Math.min(MAX_WAIT_MS, params.jobStartMs + (2 * count - 1) * workMs),
 		workMs,

@@ -4,7 +4,7 @@ import type { Params } from "../params.ts";
 
 /** One finished part, oldest first. */
 export interface WorkRow {
-	readonly outcome: "checked" | "paid" | "lost" | "late" | "declined" | "convicted";
+	readonly outcome: "checked" | "paid" | "lost" | "late" | "declined" | "returned" | "convicted";
 	readonly valueMicros: number;
 	readonly atMs: number;
 }
@@ -18,19 +18,40 @@ export interface Reputation {
 	readonly isBarred: boolean;
 }
 
-export function reputationOf(rows: readonly WorkRow[], nowMs: number, { jobConvictionMs }: Params): Reputation {
-	const counts = { checked: 0, paid: 0, lost: 0, late: 0, declined: 0, convicted: 0 };
+/** Rows that end a part which somebody had begun. */
+const isEnd = ({ outcome }: WorkRow): boolean => outcome !== "checked" && outcome !== "declined";
+
+/**
+ * Of so many parts in a row one may be handed back without a mark; more of them count as late.
+ *
+ * ATTACK: whoever hands back whatever turns out dear, or each part after a while, earns nothing by those, and
+ * is drawn less often from the second one on.
+ */
+function withMarks(rows: readonly WorkRow[], { jobReturnOneOf }: Pick<Params, "jobReturnOneOf">): readonly WorkRow[] {
+	let sinceFree = Number.POSITIVE_INFINITY;
+	return rows.map((row) => {
+		if (!isEnd(row)) return row;
+		sinceFree += 1;
+		if (row.outcome !== "returned") return row;
+		if (sinceFree < jobReturnOneOf) return { ...row, outcome: "late" };
+		sinceFree = 0;
+		return row;
+	});
+}
+
+export function reputationOf(rows: readonly WorkRow[], nowMs: number, params: Params): Reputation {
+	const counts = { checked: 0, paid: 0, lost: 0, late: 0, declined: 0, returned: 0, convicted: 0 };
 	let checkedInARow = 0;
 	let valueMicros = 0;
 	let convictedAtMs = Number.NEGATIVE_INFINITY;
-	for (const { outcome, valueMicros: value, atMs } of rows) {
+	for (const { outcome, valueMicros: value, atMs } of withMarks(rows, params)) {
 		counts[outcome] += 1;
 		if (outcome === "checked") checkedInARow += 1;
-		else if (outcome !== "paid" && outcome !== "declined") checkedInARow = 0;
+		else if (outcome !== "paid" && outcome !== "declined" && outcome !== "returned") checkedInARow = 0;
 		if (outcome === "paid") valueMicros += value;
 		if (outcome === "convicted") convictedAtMs = Math.max(convictedAtMs, atMs);
 	}
-	return { counts, valueMicros, checkedInARow, isBarred: nowMs < convictedAtMs + jobConvictionMs };
+	return { counts, valueMicros, checkedInARow, isBarred: nowMs < convictedAtMs + params.jobConvictionMs };
 }
 
 /**

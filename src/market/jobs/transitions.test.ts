@@ -39,6 +39,19 @@ test("who was silent declined; who ran and is late or lost has lost a part", () 
 	assert.deepEqual(outcome(transitions.declined(offered(), 0, "busy")), [["a", 0, 1, "declined", 100]]);
 });
 
+test("handing back is no work lost, and no way around being late", () => {
+	const back = transitions.handedBack(ran(job(), 0), 0, "too slow", 5);
+	assert.deepEqual(outcome(back), [["a", 0, 1, "returned", 100]]);
+	assert.deepEqual(kinds(back), ["returned 0"]);
+	const part = back.record.parts[0]!;
+	assert.deepEqual([part.state, part.excluded, part.provider], ["open", ["a"], null], "and never gets it again");
+	assert.throws(() => rules.offer(back.record, 0, "a", 6, P), { code: "JOB_STATE" });
+	const late = transitions.handedBack(ran(job(), 0), 0, "too slow", TERMS.workMs + 1);
+	assert.deepEqual(outcome(late), [["a", 0, 1, "late", 100]]);
+	for (const other of [offered(), claimed(job(), 0)])
+		assert.throws(() => transitions.handedBack(other, 0, "", 5), { code: "JOB_STATE" });
+});
+
 test("a conviction is told with every part that fell with it, and no other", () => {
 	const two = claimed(claimed(job(), 0), 1);
 	assert.deepEqual(kinds(transitions.convicted(two, 0)), ["convicted 0", "reopened 1"]);

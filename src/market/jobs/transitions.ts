@@ -82,6 +82,19 @@ export function declined(job: JobRecord, at: number, why: string): Transition {
 	};
 }
 
+/**
+ * It began, and gives it up before its time is over, here or on chain. What comes after its time is late,
+ * whatever it says.
+ */
+export function handedBack(job: JobRecord, at: number, why: string, nowMs: number): Transition {
+	const part = job.parts[at]!;
+	return {
+		record: rules.handBack(job, at),
+		events: [tell(part, "returned", { provider: part.provider, why })],
+		outcomes: says(part, nowMs > part.untilMs ? "late" : "returned", job.terms),
+	};
+}
+
 /** Silent ones were asked and never said that they would: that is no work lost. */
 export function reopened(job: JobRecord, at: number, nowMs: number, params: Params): Transition {
 	const part = job.parts[at]!;

@@ -117,6 +117,33 @@ const deskOf = (segments = 20, parts = 1) => ToyDesk.open(toyWorkload(sample, se
 const claimOf = (path: string) =>
 	readClaim(readFileSync(join(path, "claim.json")), readFileSync(join(path, "states.bin")));
 
+test("a part that cannot be done in time is handed back; one that can is not, nor an audit", async () => {
+	const play = async (workMs: number, audit: number | null = null) => {
+		const desk = await deskOf();
+		Object.assign(desk.terms, { workMs });
+		// Whoever looks at the clock finds it a fifth of a second later: some seconds for the whole part.
+		let clockMs = 1e12;
+		const nowMs = () => {
+			clockMs += 200;
+			return clockMs;
+		};
+		desk.nowMs = () => clockMs;
+		await using host = await startHost(newFolder(), desk, { nowMs, after: soonAfter });
+		await host.nudge(audit === null ? {} : { audit });
+		const end = await host.until(({ state }) => ["returned", "claimed", "answered", "lost"].includes(state));
+		assert.equal(host.held, 0, "it is free for others");
+		return { end, said: desk.said, heard: desk.heard };
+	};
+	const long = await play(4000);
+	assert.equal(long.end.state, "returned");
+	assert.match(long.end.detail, /the rest takes [\d.]+ s here, and [\d.]+ s are left/);
+	assert.deepEqual([long.said.at(-1), long.said.includes("claim")], ["decline", false]);
+	assert.match(String(long.heard.at(-1)!.body), /the rest takes/);
+	const short = await play(600_000);
+	assert.deepEqual([short.end.state, short.said.includes("decline")], ["claimed", false]);
+	assert.equal((await play(4000, 0)).end.state, "answered");
+});
+
 test("a part is taken, run, claimed; its beats tell of what is saved, and its claim is that of a run at home", async () => {
 	const [desk, folder, home] = [await deskOf(), newFolder(), newFolder()];
 	await toyRun(home, { sample, segments: 20 });

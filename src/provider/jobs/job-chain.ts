@@ -61,6 +61,8 @@ export interface JobChain extends OwnChain {
 	isEndOfPartBefore(job: string, part: number, previous: string, start: string): Promise<boolean>;
 	/** Locks the bond. Throws CHAIN_REFUSED. */
 	assign(terms: EscrowTermsText, assignment: NonNullable<PartOffer["assignment"]>): Promise<void>;
+	/** Hands a part back that this account has and has not claimed; frees its bond. */
+	release(terms: EscrowTermsText, part: number, attempt: number): Promise<void>;
 	claim(terms: EscrowTermsText, part: number, claim: ClaimShown, signatures: readonly string[]): Promise<void>;
 	/**
 	 * What is asked on chain about one of this account's claims and waits for its answer; `attempt` is the

@@ -18,6 +18,7 @@ import {
 	jobIdOf,
 	readJobDeposit,
 	readJobPart,
+	releasePartCall,
 	type ShownClaim,
 	settlePartCall,
 } from "../../chain/contracts/job-escrow.ts";
@@ -71,6 +72,12 @@ export async function openJobChain(
 			if (found.provider === own && found.attempt === attempt) return;
 			const assignment = { part: number, attempt, until: BigInt(until), draw: draw as Hex };
 			const call = assignPartCall(contracts, jobTermsFromText(text), assignment, signatures as Hex[]);
+			await sendGuarded(client, account, call);
+		},
+		async release(text, number, attempt) {
+			const found = await part(idOf(text), number);
+			if (found.provider !== own || found.state !== "assigned" || found.attempt !== attempt) return;
+			const call = releasePartCall(contracts, jobTermsFromText(text), { part: number, attempt }, []);
 			await sendGuarded(client, account, call);
 		},
 		async claim(text, number, claim, signatures) {

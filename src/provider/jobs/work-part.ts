@@ -8,6 +8,7 @@ import { hoursMicros, modelledMs, partWork } from "../../market/jobs/fitting-hos
 import { type After, sleep } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex, bytesToUtf8, hexToBytes } from "../../protocol/bytes/bytes.ts";
+import { wholeSpan } from "../../protocol/format-number.ts";
 import { isPassing } from "../../protocol/passing.ts";
 import { openRunFolder, type RunWriter } from "../../store/runs/run-folder.ts";
 import { elementCount } from "../../work/operators/tensor-type.ts";
@@ -24,6 +25,7 @@ import { fetchPart } from "./fetch-part.ts";
 import type { JobChain } from "./job-chain.ts";
 import { type AskedPart, type JobDesk, ownTime, type PartOffer, type PartReply } from "./job-desk.ts";
 import type { JobEngine, StartJobEngine } from "./job-engine.ts";
+import { createPace, type Overrun } from "./pace.ts";
 import { askedOf, type EntryState, type PartBook, type PartEntry, type PartPage } from "./part-book.ts";
 import { type FetchTensor, type KeptRoots, type RunEnd, runPart } from "./run-part.ts";
 import { ENDS_FILE, isByProofs, listedEnds, mustBeOrdered, type ZkMeans } from "./zk-part.ts";
@@ -46,7 +48,17 @@ export interface PartMeans {
 	readonly onTrouble: (error: unknown) => void;
 }
 
-export type PartNews = "taken" | "running" | "claimed" | "answered" | "asked" | "proven" | "declined" | "lost" | "over";
+export type PartNews =
+	| "taken"
+	| "running"
+	| "claimed"
+	| "answered"
+	| "asked"
+	| "proven"
+	| "declined"
+	| "returned"
+	| "lost"
+	| "over";
 
 /** An engine that died is started again; one that dies each time is not. */
 const MOST_STARTS = 5;
@@ -62,6 +74,8 @@ export class PartWork {
 	private readonly stopping = new AbortController();
 	entry: PartEntry;
 	private program: Program | null = null;
+	/** Why it hands the part back. */
+	private returning: string | null = null;
 
 	constructor(means: PartMeans, desk: JobDesk, entry: PartEntry) {
 		this.means = means;
@@ -73,6 +87,12 @@ export class PartWork {
 	/** Ends it after the segment at hand. What is claimed stays. */
 	stop(why: string): void {
 		this.stopping.abort(new AssayError("JOB_STATE", why));
+	}
+
+	/** It cannot be done in time: whoever has it next has more use of the time that is left. */
+	private handBack({ leftMs, needsMs }: Overrun): void {
+		this.returning = `the rest takes ${wholeSpan(needsMs)} here, and ${wholeSpan(leftMs)} are left`;
+		this.stop(this.returning);
 	}
 
 	/**
@@ -118,9 +138,19 @@ export class PartWork {
 			await this.means.book.raiseAlarm(`${this.entry.name}: ${why}`);
 			onTrouble(error);
 		}
-		if (isDeclined) await this.desk.decline(this.asked, plain(why)).catch(() => {});
+		const isReturned = this.returning !== null && this.page.state === "running";
+		if (isReturned) await this.freeBond();
+		if (isDeclined || isReturned) await this.desk.decline(this.asked, plain(why)).catch(() => {});
 		await this.become("over");
-		tell(this.asked, isDeclined ? "declined" : "lost", why);
+		tell(this.asked, isDeclined ? "declined" : isReturned ? "returned" : "lost", why);
+	}
+
+	/** The validator releases it, too, once it has heard: what goes wrong here is told, and no more. */
+	private async freeBond(): Promise<void> {
+		const { chain, onTrouble } = this.means;
+		const { escrow, assignment, part } = this.offer;
+		if (chain === null || escrow === null || assignment === null) return;
+		await chain.release(escrow.terms, part, assignment.attempt).catch(onTrouble);
 	}
 
 	/**
@@ -217,6 +247,7 @@ export class PartWork {
 		const { means, offer, asked } = this;
 		const { spec, first, count, begin, escrow } = offer;
 		const program = this.program!;
+		const pace = createPace({ first, count });
 		const named = (all: readonly { readonly root: string }[]) => all.map(({ root }) => root);
 		const kept: KeptRoots | null = begin && { state: named(begin.state), results: named(begin.results) };
 		return runPart({
@@ -232,7 +263,11 @@ export class PartWork {
 			metrics: metricsOf(offer, program),
 			saved: (fetch) => this.preview(fetch, beats, signal),
 			...{ device: engine.device, diskBytes: means.limits.diskBytes, nowMs: means.nowMs, signal },
-			onEvent: beats.onEvent,
+			onEvent: (event) => {
+				beats.onEvent(event);
+				const overrun = asked.audit === null ? pace(event, means.nowMs(), this.page.untilMs) : null;
+				if (overrun !== null && !signal.aborted) this.handBack(overrun);
+			},
 		});
 	}
 

@@ -26,7 +26,7 @@ export interface JobMarketRows {
 
 const NEWEST_JOBS = 2000;
 const MOST_PROVIDERS = 200;
-const NO_COUNTS: Counts = { checked: 0, paid: 0, lost: 0, late: 0, declined: 0, convicted: 0 };
+const NO_COUNTS: Counts = { checked: 0, paid: 0, lost: 0, late: 0, declined: 0, returned: 0, convicted: 0 };
 const NO_CLAIMS: JobMarketRows["claims"] = { stored: 0, claimed: 0, checked: 0, paid: 0, fallen: 0 };
 const OUTCOME_COUNTS = Object.keys(NO_COUNTS)
 	.map((one) => `count(*) FILTER (WHERE outcome = '${one}') AS ${one}`)

@@ -72,7 +72,7 @@ export interface FraudRow extends AttemptRow {
 	readonly body: Json;
 }
 
-export const OUTCOMES = ["checked", "paid", "lost", "late", "declined", "convicted"] as const;
+export const OUTCOMES = ["checked", "paid", "lost", "late", "declined", "returned", "convicted"] as const;
 
 export interface JobOutcome extends AttemptRow {
 	readonly serial: number;

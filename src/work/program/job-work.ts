@@ -37,8 +37,10 @@ export interface JobWork {
 	readonly peakBytes: number;
 	/** How long it takes, for prices and time limits. */
 	readonly time: ProgramTime;
-	/** Segments from one kept state to the next. */
-	readonly perWindow: number;
+	/** What is kept of it at the end of a segment: state and results. */
+	readonly stateBytes: number;
+	/** Constants and inputs. */
+	readonly givenBytes: number;
 }
 
 /** What a segment takes of any host. */
@@ -62,11 +64,14 @@ const sizeOf = ({ type, dims }: Tensor): number => elementCount(dims) * bytesOf(
 const sized = ({ tensors }: ProgramShape, kind: TensorKind): SizedTensor[] =>
 	tensors.flatMap((one, tensor) => (one.kind === kind ? [{ tensor, size: sizeOf(one) }] : []));
 
+const bytesOfAll = (tensors: readonly { readonly size: number }[]): number =>
+	tensors.reduce((sum, { size }) => sum + size, 0);
+
 /**
- * The states that are kept, and may be asked for, are few enough to lie on a disk and many enough to check
- * little of the work.
+ * Segments of a part from one kept state to the next. The states that are kept, and may be asked for, are few
+ * enough to lie on a disk and many enough to check little of the work.
  */
-function perWindowOf(segments: number, stateBytes: number): number {
+export function perWindowOf(segments: number, stateBytes: number): number {
 	const windows = Math.max(LEAST_WINDOWS, Math.min(MOST_WINDOWS, Math.floor(KEPT_BYTES / Math.max(1, stateBytes))));
 	return Math.max(1, Math.ceil(segments / windows));
 }
@@ -104,7 +109,7 @@ function leastInstructions(op: Op): number {
 export function segmentWork(program: Program): SegmentWork {
 	const { productsAStep, termsAStep, writtenAStep, peakBytes } = programCost(program);
 	const instructions = program.step.reduce((sum, op) => sum + leastInstructions(op), 0);
-	const kept = [...sized(program, "state"), ...sized(program, "result")].reduce((sum, { size }) => sum + size, 0);
+	const kept = bytesOfAll([...sized(program, "state"), ...sized(program, "result")]);
 	return {
 		ops: program.k * (2 * productsAStep + OPS_PER_INSTRUCTION * (termsAStep + instructions)),
 		bytes: kept + Math.ceil(FUSED * program.k * writtenAStep),
@@ -113,15 +118,16 @@ export function segmentWork(program: Program): SegmentWork {
 }
 
 /** What is the program's alone, whatever job it is of. */
-export type ProgramWork = Omit<JobWork, "inputs" | "perWindow">;
+export type ProgramWork = Omit<JobWork, "inputs" | "givenBytes">;
 
 /** Throws the program's own fault. */
 export function openProgramWork(bytes: Uint8Array): ProgramWork {
 	const { program } = orThrow(openProgram(bytes));
 	const { k, tensors } = program;
+	const [state, results] = [sized(program, "state"), sized(program, "result")];
 	return {
 		...{ program: { k, tensors }, root: bytesToHex(programRoot(program)), start: bytesToHex(firstState(program)) },
-		...{ state: sized(program, "state"), results: sized(program, "result"), ...segmentWork(program) },
+		...{ state, results, stateBytes: bytesOfAll([...state, ...results]), ...segmentWork(program) },
 	};
 }
 
@@ -130,10 +136,9 @@ export const openJobWork = (spec: JobSpec, bytes: Uint8Array): JobWork => workOf
 
 /** Throws JOB_SPEC. */
 export function workOfJob(opened: ProgramWork, spec: JobSpec): JobWork {
-	const { program, state, results } = opened;
+	const { program } = opened;
 	mustFit(program, spec);
 	const inputs = spec.given.filter(({ tensor }) => program.tensors[tensor]!.kind === "input");
-	const kept = [...state, ...results].reduce((sum, { size }) => sum + size, 0);
 	return {
 		...opened,
 		inputs: bytesToHex(
@@ -143,6 +148,6 @@ export function workOfJob(opened: ProgramWork, spec: JobSpec): JobWork {
 				inputs.map(({ root }) => hexToBytes(root, 32)!),
 			),
 		),
-		perWindow: perWindowOf(spec.segments, kept),
+		givenBytes: bytesOfAll(spec.given),
 	};
 }

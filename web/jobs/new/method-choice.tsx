@@ -9,6 +9,7 @@ import { AssayError } from "../../../src/protocol/assay-error.ts";
 import { formatPercent } from "../../../src/protocol/format-number.ts";
 import { type JobMethod, METHOD_NAMES, type MethodName } from "../../../src/protocol/network/job.ts";
 import { DEFAULT_METHOD, methodOf, methodText } from "../../../src/verify/methods/methods.ts";
+import { perWindowOf } from "../../../src/work/program/job-work.ts";
 import { formatExactMoney, formatSpan } from "../../parts/format.ts";
 import type { BuiltJob } from "../work/job-worker.ts";
 
@@ -26,7 +27,8 @@ function explained(
 	{ jobAuditPpm, jobWindowMs }: Params,
 	price: JobQuote | null,
 ): string {
-	const one = chanceOfOne(method, work.perWindow, spec.segments, jobAuditPpm);
+	const each = Math.ceil(spec.segments / (price?.parts ?? 1));
+	const one = chanceOfOne(method, price?.perWindow ?? perWindowOf(each, work.stateBytes), each, jobAuditPpm);
 	// Where every segment is run again, so is whatever was skipped.
 	const tenth = formatPercent(Math.max(one, chanceOfSkip(method, 0.1, jobAuditPpm)));
 	const ofPart = price === null || price.parts === 1 ? "" : " for the part";

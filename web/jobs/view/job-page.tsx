@@ -269,6 +269,7 @@ const WORDS: Readonly<Record<string, string>> = {
 		checked: "checked",
 		paid: "paid",
 		reopened: "open again, was with",
+		returned: "handed back by",
 	},
 	...{ convicted: "proof of fraud against", disputed: "disputed", refunded: "given back", over: "over" },
 };

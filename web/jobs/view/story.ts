@@ -1,6 +1,7 @@
 // A job in one sentence: where it stands and what happens next, for every state that it can be in. Pure.
 
 import type { Job } from "../../../src/api/types.ts";
+import { cancelledText } from "../../../src/market/jobs/cancelled.ts";
 import { methodOf } from "../../../src/verify/methods/methods.ts";
 import { formatExactMoney } from "../../parts/format.ts";
 import type { Tone } from "../../parts/small.tsx";
@@ -80,7 +81,17 @@ function setback(part: Part, live: LiveJob, hasChain: boolean): Story | null {
 			"A provider was convicted",
 			`${who} claimed a false result.${bond} Another provider runs the part again.`,
 		);
-	const why = live.lines.findLast(({ what, part: of }) => what === "reopened" && of === part.part)?.why;
+	const last = live.lines.findLast(
+		({ what, part: of }) => (what === "reopened" || what === "returned") && of === part.part,
+	);
+	const why = last?.why;
+	if (last?.what === "returned")
+		return story(
+			"lost",
+			"inconclusive",
+			"A provider handed the part back",
+			`${who} saw that it would not be done in time. The part goes to another, and nothing is paid for the attempt.`,
+		);
 	const how = why === "late" ? "was too late" : why === "silent" ? "did not answer" : "fell silent";
 	return story(
 		"lost",
@@ -97,6 +108,9 @@ export function storyOf(job: Job, live: LiveJob): Story {
 	const of = parts.length === 1 ? "" : ` part ${part.part + 1} of ${parts.length}`;
 	const until = (told: Story, words: string): Story => ({ ...told, untilMs: part.untilMs || null, until: words });
 	const { startByMs } = job.offer.terms;
+	const cancelled = cancelledText(job.record, formatExactMoney);
+	if (cancelled !== null)
+		return until(story("refunded", "abandoned", "Cancelled", `${cancelled}.`), "time left for what goes on");
 	const before = setback(part, live, job.offer.escrow !== null);
 	if (part.state === "open")
 		return {

@@ -54,13 +54,14 @@ export interface BuiltJob {
 	readonly programSteps: number;
 	/** Null: it is no text that is learned or written. */
 	readonly tokensAStep: number | null;
-	/** A segment's; the program's memory; segments between kept states. */
+	/** A segment's; the program's memory; what goes from part to part, and to each host. */
 	readonly work: {
 		/** int8 operations of a segment, at least. */
 		readonly ops: number;
 		readonly time: ProgramTime;
 		readonly peakBytes: number;
-		readonly perWindow: number;
+		readonly stateBytes: number;
+		readonly givenBytes: number;
 	};
 }
 
@@ -230,14 +231,14 @@ const asks: Asks = {
 			method,
 			rootOf: (bytes) => rootsOf(bytes, roots, tell),
 		});
-		const { ops, time, peakBytes, perWindow } = openJobWork(made.spec, encodeProgram(workload.program));
+		const { ops, time, peakBytes, stateBytes, givenBytes } = openJobWork(made.spec, encodeProgram(workload.program));
 		built = { workload, blobs: new Map(made.blobs.map((blob) => [blob.root, blob])) };
 		return {
 			...{ spec: made.spec, order, notes: workload.notes ?? [], files: workload.files.map(({ name }) => name) },
 			blobs: made.blobs.map(({ root, size }) => ({ root, size, roots: roots.get(root)! })),
 			programSteps: workload.segments * workload.program.k,
 			tokensAStep: tokensOf(json),
-			work: { ops, time, peakBytes, perWindow },
+			work: { ops, time, peakBytes, stateBytes, givenBytes },
 		};
 	},
 	piece({ root, piece }) {

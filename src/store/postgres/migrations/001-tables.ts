@@ -450,7 +450,7 @@ CREATE TABLE job_outcomes (
 	job text NOT NULL REFERENCES jobs (id),
 	part integer NOT NULL,
 	attempt integer NOT NULL,
-	outcome text NOT NULL CHECK (outcome IN ('checked', 'paid', 'lost', 'late', 'declined', 'convicted')),
+	outcome text NOT NULL CHECK (outcome IN ('checked', 'paid', 'lost', 'late', 'declined', 'returned', 'convicted')),
 	value_micros bigint NOT NULL CHECK (value_micros >= 0),
 	at_ms bigint NOT NULL,
 	UNIQUE (job, part, attempt, provider, outcome)

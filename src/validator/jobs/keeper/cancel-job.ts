@@ -7,6 +7,8 @@ import { followChain } from "./follow-chain.ts";
 import type { JobChain } from "./job-chain.ts";
 import { changeUntilDone, type Job, type JobContext, loadJob } from "./job-context.ts";
 
+const TOO_LATE = "The part at work is finished and paid. If its host is lost, cancel again.";
+
 const tooLate = (why: string, hint: string) =>
 	new AssayError("JOB_STATE", `nothing can be cancelled: ${why}`, { hint });
 
@@ -26,7 +28,7 @@ export async function cancelJob(context: JobContext, id: string): Promise<Job> {
 				"Send `cancel` with the account that funded it, then ask again.",
 			);
 		if (!job.record.parts.some(({ state }) => state === "refunded"))
-			throw tooLate("every part is assigned or done", "What is assigned is paid once it is claimed and stands.");
+			throw tooLate("every part is assigned or done", TOO_LATE);
 		return job;
 	}
 	let isAny = false;
@@ -49,5 +51,5 @@ async function areGivenBack(chain: JobChain, { id }: Job, parts: readonly JobPar
 
 function orTooLate(job: Job): Job {
 	if (job.record.parts.some(({ state }) => state === "refunded")) return job;
-	throw tooLate("every part is assigned or done", "What is assigned is paid once it is claimed and stands.");
+	throw tooLate("every part is assigned or done", TOO_LATE);
 }

@@ -20,7 +20,11 @@ import { escrowTermsOf } from "./job-offers.ts";
 import type { ClaimBody } from "./take-claim.ts";
 
 /** Claims of this attempt that were stored, newest first. */
-export async function storedClaims({ store }: JobContext, job: string, part: JobPart): Promise<readonly JobClaimRow[]> {
+export async function storedClaims(
+	{ store }: JobContext,
+	job: string,
+	part: Pick<JobPart, "part" | "attempt">,
+): Promise<readonly JobClaimRow[]> {
 	const { rows } = await store.jobs.claims({ job, limit: 500 });
 	return rows.filter((row) => row.part === part.part && row.attempt === part.attempt);
 }
@@ -105,6 +109,9 @@ async function newsOf(
 				(isProven ? await provenNews(chain.zk, job, part) : null) ??
 				transitions.settled(record, at, Math.max(nowMs, part.untilMs + 1))
 			);
+		case "released":
+			if (!(await lasts(chain, job, part, news))) return null;
+			return transitions.handedBack(record, at, "on chain", nowMs);
 		case "fell": {
 			const account = await drawnAccount(context, job, part);
 			const ended = account === null ? null : await chain.ending(BigInt(`0x${job.id}`), at, account);
@@ -211,31 +218,34 @@ async function openUnclaimed(chain: JobChain, { id, offer }: Job, { part, state 
  */
 export async function isFreeOnChain(context: JobContext, chain: JobChain, job: Job, part: JobPart): Promise<boolean> {
 	const id = BigInt(`0x${job.id}`);
-	const { found, isFallen, isCancelled } = await lookAtPart(
-		context,
-		chain,
-		job,
-		part,
-		await chain.job(id),
-		context.env.nowMs(),
-	);
+	const whole = await chain.job(id);
+	const look = await lookAtPart(context, chain, job, part, whole, context.env.nowMs());
+	const { found, isFallen, isCancelled, holder } = look;
 	// Given back, and not deep enough yet: the record has it open until then.
 	if (isCancelled) return false;
-	if (found.state === "untouched" || found.state === "open") return true;
-	const what = mustTell(found, await chain.nowS(), { isFallen });
+	// Nothing of a cancelled job is assigned.
+	if (found.state === "untouched" || found.state === "open") return whole.end >= job.offer.terms.parts;
+	const what = mustTell(found, await chain.nowS(), { isFallen, holder });
 	const [terms, attempt] = [escrowTermsOf(job.offer)!, { job: id, part: part.part, attempt: found.attempt }];
 	if (what === "expire") await expired(() => chain.expire(terms, attempt, found.state));
 	if (what === "settle") await expired(() => chain.settle(terms, attempt));
+	// What this validator has signed `Stored` for may be claimed at any moment: that word stands until its time
+	// is over.
+	if (what === "release" && (await storedClaims(context, job.id, { part: part.part, attempt: holder! })).length === 0)
+		await expired(() => chain.release(terms, attempt));
 	return false;
 }
 
 /** The customer's again, once nobody may be assigned. The record follows the chain at the next look. */
 export async function refundOnChain(context: JobContext, chain: JobChain, whole: Job, part: JobPart): Promise<void> {
 	const [job, terms] = [BigInt(`0x${whole.id}`), escrowTermsOf(whole.offer)!];
-	if ((await chain.nowS()) <= Number(terms.startBy)) return;
+	const isPast = (await chain.nowS()) > Number(terms.startBy);
+	// The customer took the rest back: what came open since goes the same way.
+	if (!isPast && (await chain.job(job)).end >= whole.offer.terms.parts) return;
 	const found = await chain.part(job, part.part);
-	if (found.state === "untouched") await expired(() => chain.cancel(terms));
-	else if (found.state === "open")
+	if (found.state === "untouched") {
+		if (isPast) await expired(() => chain.cancel(terms));
+	} else if (found.state === "open")
 		await expired(() => chain.expire(terms, { job, part: part.part, attempt: found.attempt }, "open"));
 	else await isFreeOnChain(context, chain, whole, part);
 }

@@ -12,9 +12,11 @@ import {
 	jobIdOf,
 	readJobDeposit,
 	readJobPart,
+	releasePartCall,
 	settlePartCall,
 	signAssignment,
 	signChecked,
+	signReleased,
 	signStored,
 } from "../../../chain/contracts/job-escrow.ts";
 import { readChainTime } from "../../../chain/node/chain-clock.ts";
@@ -92,17 +94,7 @@ export function createJobChain({
 		/** Somebody asks on chain about the claim that stands: it is not paid before that is over. */
 		isHeld: (id: bigint, number: number, { attempt, provider }: Pick<ChainPart, "attempt" | "provider">) =>
 			read(contracts, "disputes", "isHeld", id, number, attempt, provider as Hex),
-		signAssignment: (terms: EscrowTerms, provider: Hex, assignment: Parameters<typeof signAssignment>[4]) =>
-			signAssignment(account, contracts, jobIdOf(terms), provider, assignment),
-		signStored: (attempt: AttemptOf, claim: Hex) => signStored(account, contracts, attempt, claim),
-		async check(terms: EscrowTerms, attempt: AttemptOf, claim: CheckedClaim): Promise<void> {
-			const signature = await signChecked(account, contracts, attempt, claim);
-			const call = checkPartCall(contracts, terms, attempt.part, claim, [signature]);
-			await send(`${attempt.job.toString(16)}/${attempt.part}/${attempt.attempt}/check`, call, async () => {
-				const found = await part(attempt.job, attempt.part);
-				return found.state !== "claimed" || found.isChecked || found.attempt !== attempt.attempt;
-			});
-		},
+		...wordSide(home, send),
 		async settle(terms: EscrowTerms, { job: id, part: number, attempt }: AttemptOf): Promise<void> {
 			await send(
 				`${id.toString(16)}/${number}/${attempt}/settle`,
@@ -182,6 +174,33 @@ function lastingSide(contracts: Contracts) {
 }
 
 type Send = (id: string, call: Call, isDone: () => Promise<boolean>, isPayment?: boolean) => Promise<unknown>;
+
+/** What this validator signs, and what it sends with its own word. */
+function wordSide({ contracts, account }: Pick<ChainHome, "contracts" | "account">, send: Send) {
+	return {
+		signAssignment: (terms: EscrowTerms, provider: Hex, assignment: Parameters<typeof signAssignment>[4]) =>
+			signAssignment(account, contracts, jobIdOf(terms), provider, assignment),
+		signStored: (attempt: AttemptOf, claim: Hex) => signStored(account, contracts, attempt, claim),
+		async check(terms: EscrowTerms, attempt: AttemptOf, claim: CheckedClaim): Promise<void> {
+			const signature = await signChecked(account, contracts, attempt, claim);
+			const call = checkPartCall(contracts, terms, attempt.part, claim, [signature]);
+			await send(`${attempt.job.toString(16)}/${attempt.part}/${attempt.attempt}/check`, call, async () => {
+				const found = await readJobPart(contracts, attempt.job, attempt.part);
+				return found.state !== "claimed" || found.isChecked || found.attempt !== attempt.attempt;
+			});
+		},
+		/** Its provider is gone, gets nowhere, or handed it back. */
+		async release(terms: EscrowTerms, attempt: AttemptOf): Promise<void> {
+			const { job: id, part: number } = attempt;
+			const signature = await signReleased(account, contracts, attempt);
+			const call = releasePartCall(contracts, terms, attempt, [signature]);
+			await send(`${id.toString(16)}/${number}/${attempt.attempt}/release`, call, async () => {
+				const found = await readJobPart(contracts, id, number);
+				return found.state !== "assigned" || found.attempt !== attempt.attempt;
+			});
+		},
+	};
+}
 
 /** What came of our accusations, and what we pay on. */
 function accuserSide({ contracts, account }: Pick<ChainHome, "contracts" | "account">, send: Send) {

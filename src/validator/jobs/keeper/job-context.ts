@@ -41,6 +41,8 @@ export interface JobContext extends ValidatorContext {
 	/** Brings a claim that an audit differs from before the chain: hours. Without a chain nobody calls it. */
 	readonly playDispute: (claim: ClaimAtHand, audit: AuditAtHand, onAsked: (kind: string) => void) => Promise<Played>;
 	readonly auditBegins: AuditBegins;
+	/** When this process began to hear providers. */
+	readonly sinceMs: number;
 	/** Aborted when the validator stops. */
 	readonly stopping: AbortSignal;
 	/** Its work or a conviction says something new of this provider. */

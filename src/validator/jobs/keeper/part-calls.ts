@@ -65,14 +65,18 @@ export async function acceptPart(context: JobContext, word: PartWord): Promise<J
 	return job.record.parts[word.part]!;
 }
 
-/** Of the part itself, or of audits that it owes: then others are asked for those, at once. */
+/**
+ * Of the part itself, before it began or while it runs; or of audits that it owes: then others are asked for
+ * those, at once.
+ */
 export async function declinePart(context: JobContext, word: PartWord, why: string): Promise<JobPart> {
 	const job = await changeUntilDone(context, word.job, async (found) => {
 		const part = found.record.parts[word.part];
 		const at = part?.attempt === word.attempt ? owedAudit(part, word.provider) : -1;
 		if (at >= 0) return transitions.auditDeclined(found.record, word.part, at, why);
 		if (part?.audits.some(({ tried }) => tried.includes(word.provider))) return null;
-		mustHave(found, word);
+		if (mustHave(found, word).state === "running")
+			return transitions.handedBack(found.record, word.part, why, context.env.nowMs());
 		return transitions.declined(found.record, word.part, why);
 	});
 	return job.record.parts[word.part]!;

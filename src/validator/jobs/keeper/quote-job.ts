@@ -81,19 +81,20 @@ export async function askQuote(
 	const nowMs = env.nowMs();
 	const input: QuoteInput = {
 		...{ segments: spec.segments, time: work.time, peakBytes: work.peakBytes, hourMicros: ask.hourMicros },
-		...{ perWindow: work.perWindow, method: spec.method, mostMicros: ask.mostMicros, nowMs },
+		...{ stateBytes: work.stateBytes, givenBytes: work.givenBytes },
+		...{ method: spec.method, mostMicros: ask.mostMicros, nowMs },
 		gasMicros: await gasMicros(context),
 		...(await provingOf(context, spec, ask.opener)),
 	};
 	const quote = await quoteOrWhy(input, all, context);
-	const { totalMicros, estimatedMs, referenceMs, hosts: count, tenthFound, isSimulated, ...quoted } = quote;
+	const { totalMicros, estimatedMs, referenceMs, hosts: count, tenthFound, isSimulated, perWindow, ...quoted } = quote;
 	const terms: JobTerms = {
 		...quoted,
 		...{ customer: ask.customer, program: work.root, inputs: work.inputs },
 		...{ startByMs: wholeSeconds(quoted.startByMs), workMs: wholeSeconds(quoted.workMs) },
 		...{ windowMs: wholeSeconds(quoted.windowMs), checkedMs: wholeSeconds(quoted.checkedMs) },
 	};
-	const wish = { spec, terms, account, salt: ask.salt, perWindow: work.perWindow };
+	const wish = { spec, terms, account, salt: ask.salt, perWindow };
 	const offer = makeOffer(wish, work, { signer, chain: jobChain, nowMs });
 	const tenthFoundPpm = Math.round(1_000_000 * tenthFound);
 	return { offer, totalMicros, estimatedMs, referenceMs, hosts: count, tenthFoundPpm, isSimulated };

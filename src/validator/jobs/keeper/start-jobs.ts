@@ -82,7 +82,7 @@ export async function createJobs(
 	const disputes = createDisputes({ tries: ownRuns, log: base.log, stopping: stopping.signal });
 	const context: JobContext = {
 		...base,
-		...{ asker, pool, jobChain, stopping: stopping.signal, asked },
+		...{ asker, pool, jobChain, stopping: stopping.signal, asked, sinceMs: env.nowMs() },
 		evidence: createEvidence(means),
 		hosts: createJobHosts({ ...base, jobChain }),
 		works: createJobWorks({ blobs, desk, nowMs: env.nowMs }),

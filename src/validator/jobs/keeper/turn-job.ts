@@ -37,10 +37,11 @@ export async function turnJob(context: JobContext, id: string, version: number):
 }
 
 async function turnOnce(context: JobContext, job: Job): Promise<boolean> {
-	const { jobChain, env, config } = context;
+	const { jobChain, env, config, sinceMs } = context;
 	const chain = job.offer.escrow === null ? null : jobChain;
 	if (chain !== null && (await followChain(context, chain, job, { maySend: true })) === "changed") return true;
-	for (const step of nextSteps(job.record, env.nowMs(), config.params)) if (await take(context, job, step)) return true;
+	for (const step of nextSteps(job.record, env.nowMs(), config.params, sinceMs))
+		if (await take(context, job, step)) return true;
 	return false;
 }
 

@@ -46,7 +46,7 @@ export function createJobWorks({
 	readonly nowMs: () => number;
 }) {
 	const programs = new BoundedMap<string, ProgramWork>(MAX_OPEN);
-	const jobs = new BoundedMap<string, Pick<JobWork, "inputs" | "perWindow">>(MAX_JOBS);
+	const jobs = new BoundedMap<string, Pick<JobWork, "inputs" | "givenBytes">>(MAX_JOBS);
 	const paces = new BoundedMap<string, TokenBucket>(MAX_ADDRESSES);
 	const nameOf = ({ program: { root, size } }: JobSpec): string => `${root}/${size}`;
 	const known = (spec: JobSpec): ProgramWork | undefined => {
@@ -112,7 +112,7 @@ export function createJobWorks({
 			const [before, own] = [known(spec), jobs.get(id)];
 			if (before !== undefined && own !== undefined) return { ...before, ...own };
 			const work = await open(spec, { holder: jobHolder(id), address: OURSELVES });
-			jobs.set(id, { inputs: work.inputs, perWindow: work.perWindow });
+			jobs.set(id, { inputs: work.inputs, givenBytes: work.givenBytes });
 			return work;
 		},
 		/** With its ops. It was opened before, so it is right; others are served meanwhile. */

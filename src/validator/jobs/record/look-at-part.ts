@@ -60,6 +60,7 @@ export async function lasts(chain: JobChain, job: Job, { part }: JobPart, { kind
 	const id = BigInt(`0x${job.id}`);
 	const reading = await chain.lasting();
 	const [whole, found] = [await chain.job(id, reading), await chain.part(id, part, reading)];
+	if (kind === "released") return found.state === "open";
 	if (kind !== "refunded") return found.state === "settled";
 	return found.state === "refunded" || (whole.isFunded && part >= whole.end && part >= whole.touched);
 }
