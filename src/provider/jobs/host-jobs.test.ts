@@ -60,6 +60,35 @@ test("a part that cannot be done in time is handed back; one that can is not, no
 	assert.equal((await play(4000, 0)).end.state, "answered");
 });
 
+test("a part that takes over five times as long as its pay lasts at the owner's price is handed back", async () => {
+	/** The part pays for so long; it takes some seconds, by the clock of the test. */
+	const play = async (paidMs: number, after: After) => {
+		const desk = await deskOf();
+		desk.speed = PROVEN_H200;
+		// A host that is far slower is on the list: nothing is late.
+		Object.assign(desk.terms, { workMs: 3_600_000 });
+		let clockMs = 1e12;
+		const nowMs = () => {
+			clockMs += 200;
+			return clockMs;
+		};
+		desk.nowMs = () => clockMs;
+		const pricePerHourMicros = Math.floor((desk.terms.priceMicros * 3_600_000) / paidMs);
+		const limits = { ...LIMITS, pricePerHourMicros };
+		await using host = await startHost(newFolder(), desk, { nowMs, after, limits });
+		await host.nudge();
+		return await host.until(({ state }) => ["returned", "claimed", "declined", "lost"].includes(state));
+	};
+	const quick = await play(600_000, soonAfter);
+	assert.equal(quick.state, "claimed", quick.detail);
+	const slow = await play(600, (ms, run) => (ms === 3000 ? () => {} : soonAfter(ms, run)));
+	assert.equal(slow.state, "returned");
+	assert.match(slow.detail, /the rest takes [\d.]+ s here, and -?[\d.]+ s more are all that its pay is worth/);
+	// Not a window was over by then.
+	const never = await play(600_000, (ms, run) => (ms === 3_000_000 ? realAfter(0, run) : soonAfter(ms, run)));
+	assert.deepEqual([never.state, never.detail], ["returned", "it takes longer than its pay is worth"]);
+});
+
 test("a part is taken, run, claimed; its beats tell of what is saved, and its claim is that of a run at home", async () => {
 	const [desk, folder, home] = [await deskOf(), newFolder(), newFolder()];
 	await toyRun(home, { sample, segments: 20 });

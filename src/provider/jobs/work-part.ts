@@ -25,9 +25,9 @@ import { fetchPart } from "./fetch-part.ts";
 import type { JobChain } from "./job-chain.ts";
 import { type AskedPart, type JobDesk, ownTime, type PartOffer, type PartReply } from "./job-desk.ts";
 import type { JobEngine, StartJobEngine } from "./job-engine.ts";
-import { createPace, type Overrun } from "./pace.ts";
+import { createPace } from "./pace.ts";
 import { askedOf, type EntryState, type PartBook, type PartEntry, type PartPage } from "./part-book.ts";
-import { type FetchTensor, type KeptRoots, type RunEnd, runPart } from "./run-part.ts";
+import { type FetchTensor, type KeptRoots, type RunEnd, type RunEvent, runPart } from "./run-part.ts";
 import { ENDS_FILE, isByProofs, listedEnds, mustBeOrdered, type ZkMeans } from "./zk-part.ts";
 
 export interface PartMeans {
@@ -65,6 +65,8 @@ export type PartNews =
 
 /** An engine that died is started again; one that dies each time is not. */
 const MOST_STARTS = 5;
+/** As the time limit has it of the slowest host: `jobTimePpm`. */
+const MAX_OVER_PAID = 5;
 const RETRY_MS = 2000;
 const MOST_RETRY_MS = 30_000;
 /** Pictures of how it goes: larger ones are not shown. */
@@ -81,6 +83,9 @@ export class PartWork {
 	private program: Program | null = null;
 	/** Why it hands the part back. */
 	private returning: string | null = null;
+	/** Null: it has not begun to run. */
+	private paidUntilMs: number | null = null;
+	private dropTimer = () => {};
 
 	constructor(means: PartMeans, desk: JobDesk, entry: PartEntry, device: number) {
 		this.means = means;
@@ -95,10 +100,22 @@ export class PartWork {
 		this.stopping.abort(new AssayError("JOB_STATE", why));
 	}
 
-	/** It cannot be done in time: whoever has it next has more use of the time that is left. */
-	private handBack({ leftMs, needsMs }: Overrun): void {
-		this.returning = `the rest takes ${wholeSpan(needsMs)} here, and ${wholeSpan(leftMs)} are left`;
-		this.stop(this.returning);
+	/** Whoever has it next has more use of the time that is left; what is paid too little is for nobody. */
+	private handBack(why: string): void {
+		this.returning = why;
+		this.stop(why);
+	}
+
+	/**
+	 * How long the part's pay lasts at the owner's price, times what work may take longer than it is modelled.
+	 *
+	 * ATTACK: the time limit follows the slowest host that may be drawn, so a program that is counted too low
+	 * would keep a quick one for hundreds of times what it pays for. Who asks nothing works until the limit.
+	 */
+	private get worthMs(): number {
+		const { pricePerHourMicros } = this.means.limits;
+		if (pricePerHourMicros === 0) return Number.POSITIVE_INFINITY;
+		return (MAX_OVER_PAID * 3_600_000 * this.offer.terms.priceMicros) / pricePerHourMicros;
 	}
 
 	/**
@@ -232,6 +249,7 @@ export class PartWork {
 			}
 			return end.isDone;
 		} finally {
+			this.dropTimer();
 			await beats.stop();
 			await engine.close();
 		}
@@ -274,10 +292,26 @@ export class PartWork {
 			...{ device: engine.device, diskBytes: means.limits.diskBytes, nowMs: means.nowMs, signal },
 			onEvent: (event) => {
 				beats.onEvent(event);
-				const overrun = asked.audit === null ? pace(event, means.nowMs(), this.page.untilMs) : null;
-				if (overrun !== null && !signal.aborted) this.handBack(overrun);
+				if (asked.audit === null) this.watchPace(event, pace, signal);
 			},
 		});
+	}
+
+	/** Hands the part back once the windows so far show that it takes longer than its time, or than its pay. */
+	private watchPace(event: RunEvent, pace: ReturnType<typeof createPace>, signal: AbortSignal): void {
+		const { nowMs, after } = this.means;
+		const now = nowMs();
+		if (event.kind === "begun") {
+			this.paidUntilMs ??= now + this.worthMs;
+			this.dropTimer = after(this.paidUntilMs - now, () => this.handBack("it takes longer than its pay is worth"));
+		}
+		const paidUntilMs = this.paidUntilMs ?? Number.POSITIVE_INFINITY;
+		const found = pace(event, now, Math.min(this.page.untilMs, paidUntilMs));
+		if (found === null || signal.aborted) return;
+		const needs = `the rest takes ${wholeSpan(found.needsMs)} here, and ${wholeSpan(found.leftMs)}`;
+		this.handBack(
+			paidUntilMs < this.page.untilMs ? `${needs} more are all that its pay is worth` : `${needs} are left`,
+		);
 	}
 
 	/** Constants and inputs, which lie in the store; the engine hashes each as it loads it. */

@@ -78,8 +78,8 @@ export function maySettle({ turns, body }: Code): boolean {
  * turns, and names where the body reads a table that has one row more. It ends early nearly always.
  *
  * ATTACK: a loop that looks like one and visits every node is priced as if it did not. How many it visits is
- * in its data, which no quote reads. A host is then paid for less than it does, up to the time limit, and
- * is late where it has not ended by then.
+ * in its data, which no quote reads. A host is then paid for less than it does, and hands the part back once
+ * that is a fifth (docs/jobs.md §9).
  */
 function isWalk({ operands, code }: MapOp): boolean {
 	const { before, turns, carried, body } = code;
