@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { modelledMs, partWork } from "../../market/jobs/fitting-hosts.ts";
+import { type After, realAfter } from "../../platform/abortable.ts";
 import { AssayError } from "../../protocol/assay-error.ts";
 import { bytesToHex } from "../../protocol/bytes/bytes.ts";
 import { encodeCanonicalJson } from "../../protocol/bytes/canonical-json.ts";
