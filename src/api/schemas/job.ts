@@ -3,7 +3,7 @@
 // from the bytes.
 import * as z from "zod/mini";
 import { METHOD_NAMES } from "../../protocol/network/job.ts";
-import { MAX_DEVICES } from "../../protocol/probe/evidence.ts";
+import { MAX_DEVICES } from "../../protocol/probe/limits.ts";
 import { decimal, integer, matching, note } from "./base.ts";
 import { atMs, chainHex, count, cursor, hex32, micros, paging, ppm, providerId, said, text } from "./primitives.ts";
 import { searchText } from "./provider.ts";

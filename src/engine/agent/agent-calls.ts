@@ -5,7 +5,8 @@
 import type { Fields, Shape, Typed, TypedFields } from "../../protocol/bytes/shape.ts";
 import { hex, int, list, object, oneOf, orNull, pattern, text } from "../../protocol/bytes/shape.ts";
 import { parseSshPublicKey } from "../../protocol/bytes/ssh-public-key.ts";
-import { MAX_CHALLENGES, MAX_DEVICES, MAX_STAGES } from "../../protocol/probe/evidence.ts";
+import { MAX_CHALLENGES, MAX_STAGES } from "../../protocol/probe/evidence.ts";
+import { MAX_DEVICES } from "../../protocol/probe/limits.ts";
 import { MAX_ROLL_ROUNDS } from "../../protocol/roll-call/roll-call.ts";
 import type { AgentBounds } from "./agent-bounds.ts";
 import type { AgentSide } from "./agent-handshake.ts";

@@ -10,7 +10,8 @@ import type { Fields, Shape, Typed, TypedFields } from "../../protocol/bytes/sha
 import { hex, int, list, object, oneOf, orNull, pattern, text } from "../../protocol/bytes/shape.ts";
 import { codedError } from "../../protocol/coded-error.ts";
 import { METHOD_NAMES } from "../../protocol/network/job.ts";
-import { type HostClaim, MAX_DEVICES } from "../../protocol/probe/evidence.ts";
+import type { HostClaim } from "../../protocol/probe/evidence.ts";
+import { MAX_DEVICES } from "../../protocol/probe/limits.ts";
 import { parseClaim } from "../client/parse-claim.ts";
 import type { AnswerMessage, AskMessage, SubjectField } from "./agent-calls.ts";
 import { agentCalls, bool, deviceNumber, MAX_DETAIL_CHARS, port, sshHost, subjects } from "./agent-calls.ts";

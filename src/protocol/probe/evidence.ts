@@ -19,8 +19,8 @@ import {
 } from "../bytes/shape.ts";
 import { FMA_PRECISIONS, GEMM_PRECISIONS, PRECISIONS, type Precision } from "../maths/precision.ts";
 import { attachmentShape, type Container } from "./container.ts";
+import { MAX_DEVICES } from "./limits.ts";
 
-export const MAX_DEVICES = 64;
 const MAX_TEXT = 256;
 /** 16 devices with a table of peers, or 64 with a dozen challenges each. */
 export const MAX_CHALLENGES = 1024;

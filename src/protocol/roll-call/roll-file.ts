@@ -13,7 +13,7 @@ import {
 	encodeContainer,
 	entriesOf,
 } from "../probe/container.ts";
-import { MAX_DEVICES } from "../probe/evidence.ts";
+import { MAX_DEVICES } from "../probe/limits.ts";
 import { encodeOpenings, type OpeningRecord } from "../probe/records.ts";
 import type { RollSpec } from "./roll-call.ts";
 
