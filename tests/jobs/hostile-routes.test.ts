@@ -208,7 +208,7 @@ test("random messages about jobs on the agent link: read as what they are, or re
 	const name = "a".repeat(64);
 	const attempt = { job: name, part: 0, attempt: 1 };
 	const messages = [
-		["validator", { type: "job", ...attempt, audit: null }],
+		["validator", { type: "job", ...attempt, audit: null, device: 0 }],
 		["validator", { type: "ask", ...attempt, question: "{}" }],
 		["validator", { type: "stop", ...attempt }],
 		["provider", { type: "offered", job: name }],

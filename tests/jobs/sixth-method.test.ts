@@ -50,8 +50,13 @@ test("a sixth method is one folder and one line: quoted, drawn, judged, settled,
 	const [part] = job.record.parts;
 	assert.equal(part!.state, "paid");
 	assert.deepEqual(
-		part!.audits.map((one) => ({ ...one, auditor: null, answer: null, untilMs: 0 })),
-		[{ auditor: null, first: 0, count: 2, untilMs: 0, tried: [], answer: null, agrees: true }],
+		part!.audits.map((one) => ({ ...one, auditor: null, answer: null, untilMs: 0, answeredAtMs: 0 })),
+		[
+			{
+				...{ auditor: null, device: 0, first: 0, count: 2, untilMs: 0, tried: [] },
+				...{ answer: null, answeredAtMs: 0, agrees: true },
+			},
+		],
 	);
 	assert.equal(job.offer.escrow.terms.method, 6);
 	assert.match(list!.out, /prefix:2/);

@@ -79,7 +79,11 @@ try {
 	const time = { init: timeOfInt8(1e6), segment: timeOfInt8(1e6) };
 	const page = textOf(
 		MethodChoice({
-			job: { spec: job.spec, work: { ops: 1e6, time, peakBytes: 1e6, stateBytes: 1, givenBytes: 1 } } as never,
+			job: {
+				spec: job.spec,
+				order: {},
+				work: { ops: 1e6, time, peakBytes: 1e6, stateBytes: 1, givenBytes: 1 },
+			} as never,
 			...{ hosts: hosts.rows, params: publishedParams(published.params), method: METHOD, isLocked: false },
 			onChoose: () => {},
 		}),
