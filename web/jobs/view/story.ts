@@ -90,7 +90,7 @@ function setback(part: Part, live: LiveJob, hasChain: boolean): Story | null {
 			"lost",
 			"inconclusive",
 			"A provider handed the part back",
-			`${who} saw that it would not be done in time. The part goes to another, and nothing is paid for the attempt.`,
+			`${who} saw that it would not be done in time, or costs more than is paid. The part goes to another, and nothing is paid for the attempt.`,
 		);
 	const how = why === "late" ? "was too late" : why === "silent" ? "did not answer" : "fell silent";
 	return story(
